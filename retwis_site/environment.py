@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from dotenv.parser import parse_stream
 
 T = TypeVar("T")
-Kind = Callable[[str], T]  # makes the value of a text; raises ValueError, whose text says what to set
+Parse = Callable[[str], T]  # makes the value of a text; raises ValueError, whose text says what to set
 
 TOO_LATE = {"PYTHONPATH", "DJANGO_SETTINGS_MODULE"}  # what Python and Django read before settings.py
 ENDS_GUNICORN = 4  # exit code: gunicorn ends too, and does not start such a worker again and again
@@ -35,7 +35,7 @@ def switch(value: str) -> bool:
     return value.lower() in {"1", "true", "yes", "on"}
 
 
-def number(lowest: int, highest: int = 999_999_999) -> Kind[int]:
+def number(lowest: int, highest: int = 999_999_999) -> Parse[int]:
     def read(value: str) -> int:
         if not (re.fullmatch("[0-9]{1,9}", value) and lowest <= int(value) <= highest):
             raise ValueError(f"Set a whole number from {lowest} to {highest}.")
@@ -52,7 +52,7 @@ def memory(value: str) -> int:
     return int(found[1]) << 10 * ["", "kb", "mb", "gb"].index(found[2])
 
 
-def one_of(*known: str) -> Kind[str]:
+def one_of(*known: str) -> Parse[str]:
     def read(value: str) -> str:
         if value not in known:
             raise ValueError(f"Set one of: {', '.join(known)}.")
@@ -61,7 +61,7 @@ def one_of(*known: str) -> Kind[str]:
     return read
 
 
-def matching(pattern: str, such: str) -> Kind[str]:
+def matching(pattern: str, such: str) -> Parse[str]:
     """Texts of a form, in any letter case; an empty one too."""
 
     def read(value: str) -> str:
@@ -83,7 +83,7 @@ def network(value: str) -> IPv4Network | IPv6Network:
         raise ValueError(f"{error}. Set networks, such as 10.0.0.0/8,fd00::/8.") from error
 
 
-def list_of(kind: Kind[T]) -> Kind[list[T]]:
+def list_of(kind: Parse[T]) -> Parse[list[T]]:
     """Values with commas between them."""
     return lambda value: [kind(part) for part in map(str.strip, value.split(",")) if part]
 
@@ -91,20 +91,20 @@ def list_of(kind: Kind[T]) -> Kind[list[T]]:
 # ---- Reading
 
 
-def env(name: str, kind: Kind[T], default: str = "") -> T:
+def env(name: str, kind: Parse[T], default: str = "") -> T:
     """The setting of this name; an empty variable counts as none. Raises ImproperlyConfigured."""
     SETTINGS[name] = default
     return _read(name, kind, os.environ.get(name, "").strip() or default)
 
 
-def env_family(prefix: str, kind: Kind[T]) -> dict[str, T]:
+def env_family(prefix: str, kind: Parse[T]) -> dict[str, T]:
     """By the rest of their names, all settings whose names begin so. Raises ImproperlyConfigured."""
     given = {name: value for name in os.environ if name.startswith(prefix) and (value := os.environ[name].strip())}
     SETTINGS.update(dict.fromkeys(given, ""))
     return {name.removeprefix(prefix).lower(): _read(name, kind, value) for name, value in given.items()}
 
 
-def _read(name: str, kind: Kind[T], value: str) -> T:
+def _read(name: str, kind: Parse[T], value: str) -> T:
     try:
         return kind(value)
     except ValueError as error:

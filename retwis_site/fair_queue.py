@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 
-Place = Future[bool]  # True: the work may begin. False: too many wait already
+QueuePlace = Future[bool]  # True: the work may begin. False: too many wait already
 PLACE = "retwis.place"  # in a WSGI environment: the request's place in its queue
 MOST_WAITING = 64 * 1024 * 1024  # bytes of the bodies that wait in a queue
 
@@ -21,15 +21,15 @@ class FairQueue:
     def __init__(self, at_once: int, waiting: int) -> None:
         self.at_once = at_once
         self.waiting = waiting
-        self._at_work: set[Place] = set()
-        self._lines: OrderedDict[str, deque[Place]] = OrderedDict()  # by address; the next one first
-        self._sizes: dict[Place, int] = {}  # bytes of the bodies, of all that have not left
+        self._at_work: set[QueuePlace] = set()
+        self._lines: OrderedDict[str, deque[QueuePlace]] = OrderedDict()  # by address; the next one first
+        self._sizes: dict[QueuePlace, int] = {}  # bytes of the bodies, of all that have not left
         self._lock = threading.Lock()
 
-    def enter(self, address: str, size: int = 0) -> Place:
+    def enter(self, address: str, size: int = 0) -> QueuePlace:
         """A place, whose result comes when the work may begin, or at once when it is refused. `leave` must follow.
         `size`: bytes of the body, which stay in memory meanwhile."""
-        place = Place()
+        place = QueuePlace()
         with self._lock:
             self._lines.setdefault(address, deque()).append(place)
             self._sizes[place] = size
@@ -46,7 +46,7 @@ class FairQueue:
         sizes = {address: sum(self._sizes.get(place, 0) for place in line) for address, line in self._lines.items()}
         return sizes if sum(sizes.values()) > MOST_WAITING else {}
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: QueuePlace) -> None:
         """Give up a place, before, during or after the work. A second call changes nothing."""
         place.cancel()
         with self._lock:
@@ -58,7 +58,7 @@ class FairQueue:
         return bool(self._lines)
 
     @contextmanager
-    def place(self, address: str, size: int = 0) -> Iterator[Place]:
+    def place(self, address: str, size: int = 0) -> Iterator[QueuePlace]:
         """A place for the block. This thread waits until the work may begin, or is refused."""
         place = self.enter(address, size)
         try:

@@ -40,7 +40,7 @@ from retwis_site.rendering import error_pages
 from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.middleware import ObservedRequests
 
-View = Callable[[HttpRequest], HttpResponse]
+GetResponse = Callable[[HttpRequest], HttpResponse]
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 POLICY = "content-security-policy"
@@ -60,24 +60,24 @@ class SiteMiddleware(ObservedRequests):
     _common: Any
     _csrf: Any
 
-    def __init__(self, get_response: View) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         super().__init__(self._secured)
         self._rest = get_response
         self._headers = headers_of_every_answer()._store
         self._own_host = health.host_of_the_site()
         self._https = SecurityMiddleware(get_response) if settings.HTTPS else None
         self._files = WhiteNoiseMiddleware(self._in_language)
-        self._file = cast(View, convert_exception_to_response(self._files))
+        self._file = cast(GetResponse, convert_exception_to_response(self._files))
         self._common = CommonMiddleware(get_response)
         self._keeps_hosts = not (
             settings.PREPEND_WWW or settings.DISALLOWED_USER_AGENTS or settings.USE_X_FORWARDED_HOST
         )
         self._hosts: set[str] = set()  # those that CommonMiddleware lets pass, unless it has more to look at
-        self._inspected: View = self._page
+        self._inspected: GetResponse = self._page
         if settings.INSPECT:
             from retwis_site.inspector.middleware import InspectorMiddleware
 
-            self._inspected = InspectorMiddleware(cast(View, convert_exception_to_response(self._page)))
+            self._inspected = InspectorMiddleware(cast(GetResponse, convert_exception_to_response(self._page)))
         self._csrf = CsrfViewMiddleware(get_response)
 
     def _secured(self, request: HttpRequest) -> HttpResponse:
@@ -105,7 +105,7 @@ class SiteMiddleware(ObservedRequests):
             return refusal
         if request.method == "OPTIONS" and is_of_app(request):
             return preflight()
-        answer: View = self._in_language
+        answer: GetResponse = self._in_language
         if self._files.autorefresh or path in self._files.files:
             answer = self._file
             encodings = request.META.get("HTTP_ACCEPT_ENCODING", "")

@@ -64,7 +64,7 @@ MOST_FOUND = 500  # addresses that a process keeps with what they lead to
 LONGEST_FOUND = 100  # characters
 
 
-class Site(WSGIHandler):
+class SiteHandler(WSGIHandler):
     """Django's handler, for a site at one place, with one list of addresses and no database. Django's own tells each
     thread for each request where the site is and which list it has, looks through that list, and asks whether the view
     needs a transaction."""
@@ -83,11 +83,11 @@ class Site(WSGIHandler):
         environ["CONTENT_TYPE"] = kind and without_charset(kind)
         if PLACE:
             set_script_prefix(PLACE)
-        request_started.send(sender=Site, environ=environ)
+        request_started.send(sender=SiteHandler, environ=environ)
         request = WSGIRequest(environ)
         answer = self._middleware_chain(request)
         answer._resource_closers.append(request.close)
-        answer._handler_class = Site
+        answer._handler_class = SiteHandler
         if answer.status_code >= 400:
             log_response("%s: %s", answer.reason_phrase, request.path, response=answer, request=request)
         cookies = [("Set-Cookie", one.OutputString()) for one in answer.cookies.values()]
@@ -120,7 +120,7 @@ class Site(WSGIHandler):
         return view
 
 
-application = Site()
+application = SiteHandler()
 
 
 def find_place(environ: WSGIEnvironment) -> None:

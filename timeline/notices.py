@@ -31,7 +31,7 @@ Beside = TypeVar("Beside")
 # ---- What others did.
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """The kinds of notices."""
 
     FOLLOW = "follow"
@@ -43,16 +43,18 @@ class Kind(StrEnum):
     REPORT = "report"  # staff has decided about a report that the user has made, or that was about them
 
 
-KINDS = {kind.value: kind for kind in Kind}
-CAN_BE_QUIET = tuple(kind for kind in Kind if kind is not Kind.REPORT)  # each can be turned off in the settings
-ABOUT_POSTS = (Kind.LIKE, Kind.REPOST, Kind.REPLY, Kind.QUOTE, Kind.MENTION)
-BY_POSTS = (Kind.REPLY, Kind.QUOTE, Kind.MENTION)  # a post makes them. A person whom it concerns twice gets the first
+KINDS = {kind.value: kind for kind in NoticeKind}
+# Each of these can be turned off in the settings.
+CAN_BE_QUIET = tuple(kind for kind in NoticeKind if kind is not NoticeKind.REPORT)
+ABOUT_POSTS = (NoticeKind.LIKE, NoticeKind.REPOST, NoticeKind.REPLY, NoticeKind.QUOTE, NoticeKind.MENTION)
+# A post makes these. A person whom it concerns twice gets the first.
+BY_POSTS = (NoticeKind.REPLY, NoticeKind.QUOTE, NoticeKind.MENTION)
 
 
 class Notice(NamedTuple):
     """One notice. In `notices:` it stands as `<kind>:<what>:<who>`."""
 
-    kind: Kind
+    kind: NoticeKind
     what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post; the report
     who: int  # uid of the user who did it; of a report, of the user who is told
 
@@ -77,7 +79,7 @@ def parse_notice(member: str) -> Notice | None:
 class QuietKinds(Repository):
     """Which kinds a user gets. What was written before stays."""
 
-    def wanted(self, uid: int) -> list[Kind]:
+    def wanted(self, uid: int) -> list[NoticeKind]:
         """The kinds that are not turned off. One round trip."""
         quiet = turned_off(self._store.hget(keys.user(uid), "quiet"))
         return [kind for kind in CAN_BE_QUIET if kind not in quiet]
@@ -315,7 +317,7 @@ def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welco
         queue_remove(pipe, owner, notice)
 
 
-def turned_off(quiet: str | None) -> frozenset[Kind]:
+def turned_off(quiet: str | None) -> frozenset[NoticeKind]:
     """The kinds that the field `quiet` of a user turns off."""
     return frozenset(kind for kind in CAN_BE_QUIET if kind in (quiet or "").split())
 
@@ -367,7 +369,7 @@ def _settings(uid: int, quiet: str | None, noticed: str | None) -> Line:
 # ---- The file of a whole site. A member of `notices:` names the kind, the cause and the person: code reads it.
 
 
-def _read_lines(store: Store, kinds: Collection[Kind], names: Mapping[str, str]) -> Iterator[Line]:
+def _read_lines(store: Store, kinds: Collection[NoticeKind], names: Mapping[str, str]) -> Iterator[Line]:
     """A line for each notice of these kinds, by the uid of their owner, newest first. `names`: what a line has of a
     notice. Round trips as for `rows_of_users`."""
     for uid, member, score in rows_of_users(store, keys.notices):
@@ -384,7 +386,7 @@ def _write_lines(writes: Writes, lines: Sequence[Line], notice_of: Callable[[Lin
 
 def _lines(
     type_: str,
-    kinds: Collection[Kind],
+    kinds: Collection[NoticeKind],
     names: Mapping[str, str],
     notice_of: Callable[[Line], Notice],
     posts: Sequence[str] = (),
@@ -423,20 +425,20 @@ SITE_LINES = (
         "notice",
         ABOUT_POSTS,
         {"kind": "kind", "by": "who", "post": "what"},
-        lambda line: Notice(Kind(line["kind"]), line["post"], line["by"]),
+        lambda line: Notice(NoticeKind(line["kind"]), line["post"], line["by"]),
         posts=("post",),
     ),
     _lines(
         "notice_of_follow",
-        {Kind.FOLLOW},
+        {NoticeKind.FOLLOW},
         {"by": "who"},
-        lambda line: Notice(Kind.FOLLOW, line["user"], line["by"]),
+        lambda line: Notice(NoticeKind.FOLLOW, line["user"], line["by"]),
     ),
     _lines(
         "notice_of_report",
-        {Kind.REPORT},
+        {NoticeKind.REPORT},
         {"report": "what"},
-        lambda line: Notice(Kind.REPORT, line["report"], line["user"]),
+        lambda line: Notice(NoticeKind.REPORT, line["report"], line["user"]),
     ),
     SiteLines(
         "notice_settings",
@@ -453,15 +455,15 @@ SITE_LINES = (
 # A notice that is missing is no error: its kind may have been turned off, or the two may have blocked each other.
 
 
-TRUTHS: dict[Kind, Callable[[int], str]] = {
-    Kind.FOLLOW: keys.following,
-    Kind.LIKE: keys.likes,
-    Kind.REPOST: keys.reposts,
+TRUTHS: dict[NoticeKind, Callable[[int], str]] = {
+    NoticeKind.FOLLOW: keys.following,
+    NoticeKind.LIKE: keys.likes,
+    NoticeKind.REPOST: keys.reposts,
 }
 
 
 SAYS = "{key} has {1:.40}"
-Entry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
+NoticeEntry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
 
 
 class NoticeChecks(Searcher):
@@ -510,7 +512,7 @@ class NoticeChecks(Searcher):
             Inbox(self._store, uid).set_read(stored_time(keys.user(uid), noticed), rows)
 
 
-def _bad(entries: Sequence[Entry]) -> list[Entry]:
+def _bad(entries: Sequence[NoticeEntry]) -> list[NoticeEntry]:
     """Members that name no notice. Readers skip them."""
     return [one for one in entries if one[1] != MARK and parse_notice(one[1]) is None]
 
@@ -528,7 +530,7 @@ def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
     )
 
 
-def _ask_unseen(pipe: Pipe, one: Entry) -> Result[bool]:
+def _ask_unseen(pipe: Pipe, one: NoticeEntry) -> Result[bool]:
     owner, member, _ = one
     notice = parse_notice(member)
     if notice is None or notice.who == owner:
@@ -537,7 +539,7 @@ def _ask_unseen(pipe: Pipe, one: Entry) -> Result[bool]:
     return Result(lambda: score.value is not None and not seen.value)
 
 
-def _ask_causeless(pipe: Pipe, one: Entry) -> Result[bool]:
+def _ask_causeless(pipe: Pipe, one: NoticeEntry) -> Result[bool]:
     owner, member, _ = one
     notice = parse_notice(member)
     if notice is None:  # it has a check of its own
@@ -548,14 +550,14 @@ def _ask_causeless(pipe: Pipe, one: Entry) -> Result[bool]:
 
 def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
     """Whether what the notice says is so. One command."""
-    if notice.kind is Kind.REPORT:
+    if notice.kind is NoticeKind.REPORT:
         decision = pipe.hget(keys.report(notice.what), "decision")
         return Result(lambda: decision.value is not None and notice.who == owner)
     if notice.kind in BY_POSTS:
         fields = pipe.hmget(keys.post(notice.what), ["user_id", "deleted"])
         return Result(lambda: fields.value == [str(notice.who), None])
     score = pipe.zscore(TRUTHS[notice.kind](notice.who), str(notice.what))
-    return Result(lambda: score.value is not None and (notice.kind is not Kind.FOLLOW or notice.what == owner))
+    return Result(lambda: score.value is not None and (notice.kind is not NoticeKind.FOLLOW or notice.what == owner))
 
 
 def at_work_on(owner: int, member: str) -> set[str]:
@@ -564,7 +566,7 @@ def at_work_on(owner: int, member: str) -> set[str]:
     if notice is None:
         return {f"gone:{owner}"}
     kind, what, who = notice
-    if kind is Kind.REPORT:
+    if kind is NoticeKind.REPORT:
         return {f"gone:{owner}", f"report:{what}"}
     jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
     return {f"gone:{owner}", f"gone:{who}", f"recount:{who}", f"follow:{owner}:{who}", f"del:{what}", *jobs}

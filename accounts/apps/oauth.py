@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
 from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of
 from accounts.users.repository import uid_in
-from retwis_site.http.apps import JSON, Sent, Unreadable, sent_by, sent_in_body
+from retwis_site.http.apps import JSON, SentTexts, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
 
 # Characters as the way of a visitor to the login has them, encoded twice: nginx takes headers of 4 KB.
@@ -103,7 +103,7 @@ class StoredToken(NamedTuple):
 
 
 class Payload(OAuth2Payload):  # type: ignore[misc]
-    def __init__(self, sent: Sent) -> None:
+    def __init__(self, sent: SentTexts) -> None:
         self._sent = sent
 
     @cached_property

@@ -177,7 +177,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
 ALL = "all"  # in place of a token's number
 
 
-class Row(NamedTuple):
+class AllowedApp(NamedTuple):
     number: str  # of the token
     name: str
     website: str
@@ -208,8 +208,8 @@ def _number(token: Token) -> str:
     return token.digest[:16]
 
 
-def _row(token: Token, app: App | None, language: str) -> Row:
-    return Row(
+def _row(token: Token, app: App | None, language: str) -> AllowedApp:
+    return AllowedApp(
         _number(token),
         app.name if app else _("Unknown app"),
         _shown_website(app) if app else "",

@@ -16,7 +16,7 @@ from accounts.joining.joining import (
     read_application,
     stored_application,
 )
-from accounts.media.profiles import Kind
+from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
 from accounts.users.accounts import Registration, is_deleted
@@ -191,16 +191,16 @@ class PictureNotShown(Refused):
     message = _("This picture is no longer on the profile.")
 
 
-def kind_of_picture(store: Store, uid: int, digest: str) -> Kind:
+def kind_of_picture(store: Store, uid: int, digest: str) -> ProfilePicture:
     """Where a profile has this picture. One round trip. Raises PictureNotShown."""
-    shown = zip(Kind, store.hmget(keys.user(uid), [*Kind]), strict=True)
+    shown = zip(ProfilePicture, store.hmget(keys.user(uid), [*ProfilePicture]), strict=True)
     kind = next((kind for kind, one in shown if one == digest != ""), None)
     if kind is None:
         raise PictureNotShown
     return kind
 
 
-def remove_picture(store: Store, act: Act, kind: Kind, digest: str, blocks: bool) -> None:
+def remove_picture(store: Store, act: Act, kind: ProfilePicture, digest: str, blocks: bool) -> None:
     """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
     `begin_removal`. The line is written also when the profile no longer has it. Seven round trips, two more to
     block."""
@@ -363,7 +363,7 @@ def finish_role(store: Store, claim: Claim) -> None:
 
 
 @dataclass(frozen=True)
-class Record:
+class PersonRecord:
     """A person as staff sees them. Nothing secret is in it. Times are unix seconds."""
 
     user: User
@@ -384,14 +384,14 @@ class Record:
 class Records(Repository):
     """Reads people also when they are suspended or deleted."""
 
-    def find(self, name: str) -> Record:
+    def find(self, name: str) -> PersonRecord:
         """The person with this name. Three round trips. Raises NoSuchUser."""
         uid = Users(self._store).find(name)
         if uid is None:
             raise NoSuchUser(name)
         return self.read(uid)
 
-    def read(self, uid: int) -> Record:
+    def read(self, uid: int) -> PersonRecord:
         """Two round trips. Raises NoSuchUser."""
         pipe = self._store.pipeline()
         stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
@@ -406,12 +406,12 @@ class Records(Repository):
         inviter = parse_number(fields.get("invited_by", ""))
         inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
         pipe.execute()
-        return Record(
+        return PersonRecord(
             user=User(
                 uid,
                 username,
                 fields.get("name", ""),
-                picture=stored_digest(keys.user(uid), fields.get(Kind.PICTURE)),
+                picture=stored_digest(keys.user(uid), fields.get(ProfilePicture.PICTURE)),
             ),
             role=role_of(uid, role.value),
             standing=case_in(uid, fields),
@@ -423,7 +423,7 @@ class Records(Repository):
             sessions=len(sessions_in(fields)),
             invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
             bio=fields.get("bio", ""),
-            header=stored_digest(keys.user(uid), fields.get(Kind.HEADER)),
+            header=stored_digest(keys.user(uid), fields.get(ProfilePicture.HEADER)),
             language=fields.get("language", ""),
         )
 

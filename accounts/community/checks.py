@@ -75,7 +75,7 @@ LINE = "an act is not in the log"
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongUser:
     """What does not fit together about a user."""
 
     uid: int
@@ -115,7 +115,7 @@ class CommunityChecks(Searcher):
             wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
-    def _wrong(self, uids: Sequence[int]) -> list[Wrong]:
+    def _wrong(self, uids: Sequence[int]) -> list[WrongUser]:
         pipe = self._store.pipeline()
         asked = [(uid, pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))) for uid in dict.fromkeys(uids)]
         pipe.execute()
@@ -127,7 +127,7 @@ class CommunityChecks(Searcher):
         ]
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
-    def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
+    def _repair_of(self, one: WrongUser) -> Callable[[], object] | None:
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(Roles(self._store).follow, one.uid),
             REMOVAL: partial(sanctions.delete_later, self._store, one.uid, one.detail),
@@ -166,44 +166,44 @@ class CommunityChecks(Searcher):
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
-def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iterator[Wrong]:
+def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iterator[WrongUser]:
     """What one user's hash alone makes doubtful."""
     state, role = fields.get("state", ""), fields.get("role", "")
     if state not in list(State):
-        yield Wrong(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
+        yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
     right = in_staff or Role.MEMBER
     if right not in list(Role):
-        yield Wrong(uid, f"{right[:40]!r} is no role. To remove it: manage.py role {fields['username']} member")
+        yield WrongUser(uid, f"{right[:40]!r} is no role. To remove it: manage.py role {fields['username']} member")
     elif (role or Role.MEMBER) != right:
-        yield Wrong(uid, ROLE)
+        yield WrongUser(uid, ROLE)
     for field in fields:
         if field.startswith(EVIDENCE):
-            yield Wrong(uid, LINE, field.removeprefix(EVIDENCE))
+            yield WrongUser(uid, LINE, field.removeprefix(EVIDENCE))
     present = sanctions.imposed(uid, [fields.get(field) for field in STORED])
     if present is None:
         return
     if present.deleted_at:
-        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
+        yield WrongUser(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
     if present.until and present.state in UNSEEN:
-        yield Wrong(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
+        yield WrongUser(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
     appeal = sanctions.read_appeal(uid, fields.get("appeal"))
     if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
-        yield Wrong(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
+        yield WrongUser(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
 
 
 def _in_outbox(job: str) -> tuple[str, str]:
     return keys.outbox(job), job
 
 
-def _jobs_on(one: Wrong) -> set[str]:
+def _jobs_on(one: WrongUser) -> set[str]:
     return keys.user.explained_by(one.uid, "")
 
 
 # ---- Checks of joining
 
 
-Field = tuple[str, str]  # of a hash, with its value
-Use = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
+FieldValue = tuple[str, str]  # of a hash, with its value
+CodeUse = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
 StoredInvitation = tuple[str, str, str]  # the key, a code in it, and how many people it lets in
 
 
@@ -271,7 +271,7 @@ class JoiningChecks(Searcher):
         checks.keep(self._store, keys.applications(), name.encode(), text.encode())
         self._store.hdel(keys.applications(), name)
 
-    def _answers(self, stored: Sequence[Field]) -> list[Field]:
+    def _answers(self, stored: Sequence[FieldValue]) -> list[FieldValue]:
         """The answers among fields of `applications` that are still there."""
         there = [one for one in stored if one[0].startswith(ANSWER)]
         lines = answers(self._store, lambda pipe, one: pipe.hget(keys.applications(), one[0]), there)
@@ -285,7 +285,7 @@ class JoiningChecks(Searcher):
             Answers(self._store).finish(name, int(at), act.id)
         self._store.hdel(keys.applications(), field)
 
-    def _uncounted(self, stored: Sequence[Field]) -> list[Field]:
+    def _uncounted(self, stored: Sequence[FieldValue]) -> list[FieldValue]:
         """Those of these applications that still wait, and that `applicants` lacks. One round trip."""
         waiting = {one: asked.member for one in stored if (asked := _waiting(one)) is not None}
         found = handles(
@@ -309,7 +309,7 @@ class JoiningChecks(Searcher):
 
     # ---- invitations
 
-    def _unused(self, uses: Sequence[Use]) -> list[Use]:
+    def _unused(self, uses: Sequence[CodeUse]) -> list[CodeUse]:
         """Those of the uses by uids that no user has, which are still there. Three round trips."""
         accounts = AccountChecks(self._store)
         nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid, _ in uses]))
@@ -318,17 +318,17 @@ class JoiningChecks(Searcher):
         return [use for use, when in times.items() if when is not None]
 
 
-def _waiting(stored: Field) -> Application | None:
+def _waiting(stored: FieldValue) -> Application | None:
     """The application of a field of `applications` that waits for an answer; None for any other field."""
     asked = read_application(stored[1]) if not stored[0].startswith(ANSWER) else None
     return asked if asked is not None and not asked.refused else None
 
 
-def _unreadable(stored: Sequence[Field]) -> list[Field]:
+def _unreadable(stored: Sequence[FieldValue]) -> list[FieldValue]:
     return [one for one in stored if not one[0].startswith(ANSWER) and read_application(one[1]) is None]
 
 
-def _refusals_over(stored: Sequence[Field]) -> list[Field]:
+def _refusals_over(stored: Sequence[FieldValue]) -> list[FieldValue]:
     """Refusals that the applicant had time enough to read."""
     asked = [(one, read_application(one[1])) for one in stored if not one[0].startswith(ANSWER)]
     return [one for one, application in asked if application is not None and application.is_over]

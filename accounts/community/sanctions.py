@@ -121,7 +121,7 @@ class NoAppeal(Refused):
     message = _("This person has not appealed.")
 
 
-class Decided(Refused):
+class AlreadyDecided(Refused):
     message = _("Someone else has decided this appeal already.")
 
 
@@ -286,7 +286,7 @@ class Sanctions:
         with job.ending():
             Sanctions(job.store).finish_answer(uid, act_id)
         if not won:
-            raise Decided
+            raise AlreadyDecided
 
     def finish_answer(self, uid: int, act_id: str) -> None:
         """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""

@@ -22,7 +22,7 @@ from accounts.users.entities import Role, User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector import key_browser
-from retwis_site.inspector.key_browser import NO_KEY, OTHERS, Cell, Families, OneKey, Place, Sample, address_of
+from retwis_site.inspector.key_browser import NO_KEY, OTHERS, Cell, Families, OneKey, Sample, ScanPlace, address_of
 from retwis_site.inspector.middleware import is_at_home
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
@@ -76,7 +76,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCell:
     """A cell as the page shows it: text, ids with links, or a time; only a size when there is none of them."""
 
     text: str | None
@@ -87,7 +87,7 @@ class Shown:
 
 
 @dataclass
-class Links:
+class CellLinks:
     """What the cells of one page lead to. Two round trips to make; one without posts, none without ids."""
 
     store: Store
@@ -104,13 +104,13 @@ class Links:
             self._authors = _authors(self.store, pids)
             self._people = Users(self.store).people(uids | set(self._authors.values()))
 
-    def of(self, cell: Cell | None) -> Shown | None:
+    def of(self, cell: Cell | None) -> ShownCell | None:
         if cell is None:
             return None
         if cell.what is What.TIME and (cell.text or "").isdecimal():
             iso, when = moment(int(cell.text or ""), self.language)
-            return Shown(cell.text, cell.size, iso=iso, when=when)
-        return Shown(cell.text, cell.size, [self._link(cell.what, number) for number in cell.ids])
+            return ShownCell(cell.text, cell.size, iso=iso, when=when)
+        return ShownCell(cell.text, cell.size, [self._link(cell.what, number) for number in cell.ids])
 
     def _link(self, what: What, number: int) -> Link:
         if what is What.USER:
@@ -152,7 +152,7 @@ def families(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of the viewer and of `Families.look`; none for `?key=`, which leads to a key."""
     if wanted := request.GET.get("key", "").strip():
         return redirect(address_of(wanted))
-    place = key_browser.place_in(request.GET["from"]) if "from" in request.GET else Place()
+    place = key_browser.place_in(request.GET["from"]) if "from" in request.GET else ScanPlace()
     before = key_browser.tallies_in(request.GET["seen"]) if "seen" in request.GET else {}
     sample = Families(connect()).look(place, before)
     rows = [_family(line, sample) for line in KINDS.values()]
@@ -173,14 +173,14 @@ def families(request: RetwisRequest) -> HttpResponse:
 @inspectors_only
 @require_safe
 def one_key(request: RetwisRequest, key: str) -> HttpResponse:
-    """Round trips: those of the viewer, of `OneKey.look` and of `Links`."""
+    """Round trips: those of the viewer, of `OneKey.look` and of `CellLinks`."""
     line = key_browser.line_of(key)
     if line is None:
         raise Http404
     found = OneKey(connect(), key, line).look(key_browser.beginning(request.GET.get("from")), request.viewer.uid)
     about = Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
     cells = [cell for row in found.rows for cell in (row.name, row.value) if cell is not None]
-    links = Links(connect(), [*cells, *([about] if about else [])], active_language())
+    links = CellLinks(connect(), [*cells, *([about] if about else [])], active_language())
     context: dict[str, Any] = {
         "key": key_browser.shown_key(key),
         "line": line,

@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.community.acts import Record, Records
+from accounts.community.acts import PersonRecord, Records
 from accounts.community.log import LONGEST_REASON
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
@@ -19,7 +19,7 @@ def address_of(view: str, *arguments: object) -> str:
     return f"{settings.SITE_ADDRESS}{reverse(view, args=arguments)}"
 
 
-def record_of(store: Store, username: str) -> Record:
+def record_of(store: Store, username: str) -> PersonRecord:
     """What staff may know of a user. Raises CommandError for an unknown name."""
     try:
         return Records(store).find(username)

@@ -50,7 +50,7 @@ def limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-class Refused(Exception):
+class CannotDecode(Exception):
     """Its text is a word: `format`, `pixels` or `damaged`."""
 
 
@@ -66,17 +66,17 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
     try:
         picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise Refused("format") from error
+        raise CannotDecode("format") from error
     except Exception as error:  # what a library raises for a broken header is its own affair
-        raise Refused("damaged") from error
+        raise CannotDecode("damaged") from error
     if picture.width * picture.height > MOST_PIXELS:
-        raise Refused("pixels")
+        raise CannotDecode("pixels")
     try:
         upright = _upright(picture)
     except MemoryError as error:
-        raise Refused("pixels") from error
+        raise CannotDecode("pixels") from error
     except Exception as error:
-        raise Refused("damaged") from error
+        raise CannotDecode("damaged") from error
     made = [_resized(upright, width, height, wanted["crops"]) for _, width, height in wanted["sizes"]]
     largest = made[0]
     sizes = [(name, one) for (name, *_), one in zip(wanted["sizes"], made, strict=True)]
@@ -193,7 +193,7 @@ def _as_webp(picture: Any) -> bytes:
         picture.save(file, "WEBP", quality=quality, method=4)
         if file.tell() <= LARGEST_FILE:
             return file.getvalue()
-    raise Refused("pixels")
+    raise CannotDecode("pixels")
 
 
 if __name__ == "__main__":
@@ -202,7 +202,7 @@ if __name__ == "__main__":
     make_way(wanted.get("processors", []))  # a web process from before an update names none
     try:
         about, files = main(wanted, sys.stdin.buffer.read())
-    except Refused as refused:
+    except CannotDecode as refused:
         about, files = {"refused": str(refused)}, []
     except MemoryError:
         about, files = {"refused": "pixels"}, []

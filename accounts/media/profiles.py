@@ -29,7 +29,7 @@ from retwis_site.store.ids import is_digest, nonce
 from retwis_site.store.replies import Result
 
 
-class Kind(StrEnum):
+class ProfilePicture(StrEnum):
     """One of the two: its field in `user:<uid>`, and the kind of its marks."""
 
     PICTURE = "picture"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
     @property
     def shape(self) -> Shape:
-        return Shape.PROFILE if self is Kind.PICTURE else Shape.HEADER
+        return Shape.PROFILE if self is ProfilePicture.PICTURE else Shape.HEADER
 
     def fits(self, info: Info) -> bool:
         """Whether a stored picture was made for this."""
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 class ProfilePictures(Repository):
     """The pictures and the headers of all profiles."""
 
-    def choose(self, uid: int, kind: Kind, digest: str) -> None:
+    def choose(self, uid: int, kind: ProfilePicture, digest: str) -> None:
         """Show a picture that this user has uploaded, instead of the one before. Commit: the HSET. Seven round trips at
         most. Raises PictureGone. A deleted account keeps nothing of it."""
         leased = Outbox(self._store).add_for_later(job_of(digest, uid), UPLOAD_STAYS)
@@ -64,7 +64,7 @@ class ProfilePictures(Repository):
             if before is not None:
                 before.hand_over()
 
-    def remove(self, uid: int, kind: Kind) -> None:
+    def remove(self, uid: int, kind: ProfilePicture) -> None:
         """Show none. Commit: the HDEL. Four round trips; one without any."""
         before = self._release_later(uid, kind)
         if before is None:
@@ -74,7 +74,7 @@ class ProfilePictures(Repository):
         with suppress(LeaseEnded):
             before.hand_over()
 
-    def _release_later(self, uid: int, kind: Kind, new: str = "") -> Job | None:
+    def _release_later(self, uid: int, kind: ProfilePicture, new: str = "") -> Job | None:
         """The job that removes the picture that stands there now, if nothing shows it then; None when there is none, or
         when it is `new`. Two round trips; one without a job."""
         before = self._store.hget(keys.user(uid), kind) or ""
@@ -83,7 +83,7 @@ class ProfilePictures(Repository):
         return Outbox(self._store).add(f"{job_of(before, uid)}:{nonce()}")
 
 
-def _ask_use(kind: Kind, pipe: Pipe, digest: str, uid: int, since: int) -> Result[Use]:
+def _ask_use(kind: ProfilePicture, pipe: Pipe, digest: str, uid: int, since: int) -> Result[Use]:
     """Whether a user shows a picture so. The field says it, but for young marks: they may be about to come to their
     commit. After its lease, a process no longer does. One command."""
     fields = pipe.hmget(keys.user(uid), ["deleted", kind])
@@ -99,13 +99,13 @@ def _ask_use(kind: Kind, pipe: Pipe, digest: str, uid: int, since: int) -> Resul
     return Result(read)
 
 
-USES: dict[str, AskUse] = {kind: partial(_ask_use, kind) for kind in Kind}
+USES: dict[str, AskUse] = {kind: partial(_ask_use, kind) for kind in ProfilePicture}
 
 
 # ---- The file of a whole site
 
 
-def _lines_of(kind: Kind) -> SiteLines:
+def _lines_of(kind: ProfilePicture) -> SiteLines:
     """The lines of which the key table tells. What they name gets its mark, an old one: it has come to its commit."""
     told = lines_of(keys.user.fields[kind])
 
@@ -119,17 +119,17 @@ def _lines_of(kind: Kind) -> SiteLines:
     return replace(told, write=write)
 
 
-LINES = tuple(map(_lines_of, Kind))
+LINES = tuple(map(_lines_of, ProfilePicture))
 
 
 # ---- Checks
 
 
-class Wrong(NamedTuple):
+class LostPicture(NamedTuple):
     """A user whose picture is not there, or has no mark."""
 
     uid: int
-    kind: Kind
+    kind: ProfilePicture
     digest: str
     is_there: bool
 
@@ -150,13 +150,13 @@ class ProfilePictureChecks(Searcher):
             )
         ]
 
-    def _look(self, uids: Sequence[int]) -> list[Wrong]:
+    def _look(self, uids: Sequence[int]) -> list[LostPicture]:
         """Two round trips."""
-        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["deleted", *Kind]), uids)
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["deleted", *ProfilePicture]), uids)
         shown = [
             (uid, kind, digest)
             for uid, (deleted, *digests) in stored.items()
-            for kind, digest in zip(Kind, digests, strict=True)
+            for kind, digest in zip(ProfilePicture, digests, strict=True)
             if digest and is_digest(digest) and deleted is None
         ]
         pipe = self._store.pipeline()
@@ -166,10 +166,10 @@ class ProfilePictureChecks(Searcher):
         for (uid, kind, digest), marks, type_ in asked:
             is_there = type_.value == "string"
             if not is_there or not any(mark.startswith(f"{kind}:{uid}:") for mark in marks.value):
-                found.append(Wrong(uid, kind, digest, is_there))
+                found.append(LostPicture(uid, kind, digest, is_there))
         return found
 
-    def _repair(self, uid: int, kind: Kind, digest: str, is_there: bool) -> None:
+    def _repair(self, uid: int, kind: ProfilePicture, digest: str, is_there: bool) -> None:
         """A profile loses a picture without its file."""
         now = int(time.time())
         if is_there:

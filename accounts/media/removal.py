@@ -15,7 +15,7 @@ from retwis_site.store.ids import note_bad, parse_id
 COMES_WITHIN = 3600  # seconds until what has marked a picture has come to its commit, or never will
 
 
-class State(Enum):
+class MarkState(Enum):
     """What a mark says."""
 
     SHOWN = auto()
@@ -41,10 +41,10 @@ def settle_picture(store: Store, digest: str) -> bool:
     marks = _look(store, digest)
     if is_used(marks):
         _forget_ended(store, digest, marks)
-        return State.COMING not in marks.values()
+        return MarkState.COMING not in marks.values()
     store.hset(keys.media_info(digest), {"going": str(int(time.time()))})
     # A post whose process has died after its commit is not listed yet, and its job leads to it.
-    lapsed = {mark for mark, state in marks.items() if state is State.LAPSED and mark.kind != UPLOAD}
+    lapsed = {mark for mark, state in marks.items() if state is MarkState.LAPSED and mark.kind != UPLOAD}
     jobs = Outbox(store).under_way() if lapsed else set()
     marks |= _look(store, digest)
     if is_used(marks) or any(f"{mark.kind}:{mark.number}" in jobs for mark in lapsed):
@@ -54,11 +54,11 @@ def settle_picture(store: Store, digest: str) -> bool:
     return True
 
 
-def _look(store: Store, digest: str) -> dict[Mark, State]:
+def _look(store: Store, digest: str) -> dict[Mark, MarkState]:
     return marks_of(store, [digest])[digest]
 
 
-def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, State]]:
+def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, MarkState]]:
     """What the marks of pictures say. A bad member is skipped. Two round trips; one for uploads alone."""
     asks = {kind: ask for feature in features() for kind, ask in feature.picture_uses.items()}
     stored = answers(store, lambda pipe, digest: pipe.zrange_withscores(keys.media_users(digest), 0, -1), digests)
@@ -78,24 +78,24 @@ def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, Sta
     }
 
 
-def is_used(marks: Mapping[Mark, State]) -> bool:
+def is_used(marks: Mapping[Mark, MarkState]) -> bool:
     """Whether something shows the picture, or may come to show it."""
-    return not {State.SHOWN, State.COMING}.isdisjoint(marks.values())
+    return not {MarkState.SHOWN, MarkState.COMING}.isdisjoint(marks.values())
 
 
-def _state(use: Use | None, since: float) -> State:
+def _state(use: Use | None, since: float) -> MarkState:
     """`use`: None for an upload, which stays for a day. What is not there yet may come for an hour."""
     if use is Use.SHOWN:
-        return State.SHOWN
+        return MarkState.SHOWN
     if use is Use.ENDED:
-        return State.ENDED
+        return MarkState.ENDED
     stays = UPLOAD_STAYS if use is None else COMES_WITHIN
-    return State.COMING if time.time() - since < stays else State.LAPSED
+    return MarkState.COMING if time.time() - since < stays else MarkState.LAPSED
 
 
-def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, State]) -> None:
+def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
     """Some still show it. Those users of whom nothing does no longer have it. One round trip; none when all do."""
-    ended = {mark for mark, state in marks.items() if state is State.ENDED}
+    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED}
     pipe = store.pipeline()
     for mark in ended:
         pipe.zrem(keys.media_users(digest), str(mark))

@@ -10,7 +10,7 @@ from typing import TypeVar
 from django.conf import settings
 
 from accounts.media.decoding import PictureRefused, Shape, decoded
-from accounts.media.removal import State, is_used, marks_of, settle_picture
+from accounts.media.removal import MarkState, is_used, marks_of, settle_picture
 from accounts.media.repository import ANIMATED, Info, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
@@ -69,7 +69,7 @@ def _shown_by(store: Store, digests: Iterable[str]) -> dict[str, set[int]]:
     """By digest, the users whose posts and the like show these pictures. Without uploads that nothing shows."""
     known = marks_of(store, [*filter(is_digest, digests)])
     shown = {
-        digest: {one.uid for one, state in marks.items() if state is State.SHOWN} for digest, marks in known.items()
+        digest: {one.uid for one, state in marks.items() if state is MarkState.SHOWN} for digest, marks in known.items()
     }
     return {digest: uids for digest, uids in shown.items() if uids}
 
@@ -245,7 +245,7 @@ class PictureChecks(Searcher):
         is. Without that no export and no download has it. A round trip for each size, and four."""
         digest, pictures = _digest_in(key), Pictures(self._store)
         files = {size: file for size in SIZES if (file := pictures.file(f"{digest}{size}")) is not None}
-        shown = [one for one, state in marks_of(self._store, [digest])[digest].items() if state is State.SHOWN]
+        shown = [one for one, state in marks_of(self._store, [digest])[digest].items() if state is MarkState.SHOWN]
         if not shown or "" not in files:  # it has gone meanwhile
             return
         since = self._store.zscore(key, str(shown[0])) or 0

@@ -49,7 +49,7 @@ class Purpose(StrEnum):
     ADD = "add"
 
 
-class Asked(NamedTuple):
+class Asker(NamedTuple):
     """Who asks for an answer, and for what: it is signed with the challenge. `subject` is the user or the session."""
 
     purpose: Purpose
@@ -72,16 +72,16 @@ class Asked(NamedTuple):
         return True
 
 
-class Site(NamedTuple):
+class RelyingParty(NamedTuple):
     """The site as passkeys know it: its host, and the origin of its pages."""
 
     id: str
     origin: str
 
 
-def site_of(request: HttpRequest) -> Site:
+def site_of(request: HttpRequest) -> RelyingParty:
     origin = origin_of(request)
-    return Site(urlsplit(origin).hostname or "", origin)
+    return RelyingParty(urlsplit(origin).hostname or "", origin)
 
 
 class WrongAnswer(Exception):
@@ -114,7 +114,7 @@ _parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_deco
 # ---- What the browser is asked, as JSON
 
 
-def options_to_add(site: Site, me: User, factors: Factors, asked: Asked) -> dict[str, Any]:
+def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: Asker) -> dict[str, Any]:
     """For `navigator.credentials.create`. Where the device can, it finds the passkey without a name, so it can replace
     the password. An older security key cannot, and is a second factor only."""
     options = webauthn.generate_registration_options(
@@ -133,7 +133,7 @@ def options_to_add(site: Site, me: User, factors: Factors, asked: Asked) -> dict
     return options_to_json_dict(options)
 
 
-def options_to_show(site: Site, factors: Factors, asked: Asked) -> dict[str, Any]:
+def options_to_show(site: RelyingParty, factors: Factors, asked: Asker) -> dict[str, Any]:
     """For `navigator.credentials.get`. Without factors the browser offers any passkey of the site; then the person is
     verified, since the passkey replaces the password."""
     alone = asked.purpose is Purpose.LOGIN
@@ -147,7 +147,7 @@ def options_to_show(site: Site, factors: Factors, asked: Asked) -> dict[str, Any
     return options_to_json_dict(options)
 
 
-def accepted(site: Site, me: User, factors: Factors) -> dict[str, Any]:
+def accepted(site: RelyingParty, me: User, factors: Factors) -> dict[str, Any]:
     """For `PublicKeyCredential.signalAllAcceptedCredentials`: the browser forgets all other passkeys of this user."""
     ids = [one.id for one in factors.passkeys]
     return {"rpId": site.id, "userId": bytes_to_base64url(str(me.uid).encode()), "allAcceptedCredentialIds": ids}
@@ -160,7 +160,7 @@ def _described(factors: Factors) -> list[PublicKeyCredentialDescriptor]:
 # ---- Its answer
 
 
-def added(answer: str, name: str, site: Site, asked: Asked) -> tuple[Passkey, int]:
+def added(answer: str, name: str, site: RelyingParty, asked: Asker) -> tuple[Passkey, int]:
     """A new passkey, and its counter. Raises WrongAnswer."""
     told = _read(answer)
     try:
@@ -188,7 +188,7 @@ def claimed(answer: str) -> int | None:
         return None
 
 
-class Shown(NamedTuple):
+class VerifiedAnswer(NamedTuple):
     """A verified answer. `challenge` names the answered challenge: 32 hex digits."""
 
     passkey: Passkey
@@ -196,7 +196,7 @@ class Shown(NamedTuple):
     counter: int
 
 
-def shown(answer: str, factors: Factors, site: Site, asked: Asked) -> Shown:
+def shown(answer: str, factors: Factors, site: RelyingParty, asked: Asker) -> VerifiedAnswer:
     """The passkey of these that has answered. Raises WrongAnswer."""
     told = _read(answer)
     passkey = next((one for one in factors.passkeys if one.id == told.get("id")), None)
@@ -215,7 +215,7 @@ def shown(answer: str, factors: Factors, site: Site, asked: Asked) -> Shown:
         )
     except _ERRORS as error:
         raise WrongAnswer(str(error)) from error
-    return Shown(passkey, hashlib.sha256(challenge).hexdigest()[:32], verified.new_sign_count)
+    return VerifiedAnswer(passkey, hashlib.sha256(challenge).hexdigest()[:32], verified.new_sign_count)
 
 
 def _read(answer: str) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _read(answer: str) -> dict[str, Any]:
     return told
 
 
-def _challenge(told: dict[str, Any], asked: Asked) -> bytes:
+def _challenge(told: dict[str, Any], asked: Asker) -> bytes:
     """The challenge that was answered. Raises WrongAnswer for one of another purpose, or an old one."""
     challenge = parse_client_data_json(base64url_to_bytes(told["response"]["clientDataJSON"])).challenge
     if not asked.is_challenge(challenge):

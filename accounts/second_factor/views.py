@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
 from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
-from accounts.second_factor.passkeys import Asked, Purpose, WrongAnswer, site_of
+from accounts.second_factor.passkeys import Asker, Purpose, WrongAnswer, site_of
 from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
@@ -91,15 +91,15 @@ class NewPasskeyForm(forms.Form):
 logger = logging.getLogger("retwis.accounts")
 
 
-class Question(NamedTuple):
+class FactorQuestion(NamedTuple):
     """For a factor of whom, and what the challenge of a passkey is signed with."""
 
     uid: int
     factors: Factors
-    asked: Asked
+    asked: Asker
 
 
-def _answered(request: RetwisRequest, question: Question, form: FactorForm) -> Way | None:
+def _answered(request: RetwisRequest, question: FactorQuestion, form: FactorForm) -> Way | None:
     """With which factor the form answers; None for a wrong one, of which the form says so then. At most five round
     trips. Raises TooOften."""
     limits, address = RateLimits(connect()), client_address(request)
@@ -117,7 +117,7 @@ def _answered(request: RetwisRequest, question: Question, form: FactorForm) -> W
     return None
 
 
-def _taken(request: RetwisRequest, question: Question, code: str, passkey: str) -> Way | None:
+def _taken(request: RetwisRequest, question: FactorQuestion, code: str, passkey: str) -> Way | None:
     """Takes a passkey's answer, the code of an app, or a recovery code. At most two round trips."""
     uid, factors, _asked = question
     if passkey:
@@ -128,7 +128,7 @@ def _taken(request: RetwisRequest, question: Question, code: str, passkey: str) 
     return Way.WITH_RECOVERY_CODE if RecoveryCodes(connect()).claim(uid, code) else None
 
 
-def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bool:
+def _took_passkey(request: RetwisRequest, question: FactorQuestion, answer: str) -> bool:
     try:
         found = passkeys.shown(answer, question.factors, site_of(request), question.asked)
     except WrongAnswer:  # what it says may be typed by a stranger, and is not logged
@@ -136,7 +136,7 @@ def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bo
     return SecondFactors(connect()).take_passkey(question.uid, *found)
 
 
-def _ask(request: RetwisRequest, template: str, question: Question, **context: Any) -> HttpResponse:
+def _ask(request: RetwisRequest, template: str, question: FactorQuestion, **context: Any) -> HttpResponse:
     """A page that asks for a factor."""
     options = ""
     if question.factors.passkeys:
@@ -169,7 +169,7 @@ def second_step(request: RetwisRequest) -> HttpResponse:
     return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 
 
-def _standing(pending: Pending) -> tuple[Verified, Question] | None:
+def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
     """Who logs in; None when the password was changed since, when all sessions were ended, or when the account has no
     second factor any more. One round trip. Raises SuspendedLogin."""
     stored, factors = SecondFactors(connect()).account(pending.uid)
@@ -179,16 +179,16 @@ def _standing(pending: Pending) -> tuple[Verified, Question] | None:
         return None
     if stored.is_suspended:
         raise SuspendedLogin(pending.uid)
-    asked = Asked(Purpose.SECOND_STEP, f"{pending.uid} {pending.digest}")
+    asked = Asker(Purpose.SECOND_STEP, f"{pending.uid} {pending.digest}")
     verified = Verified(User(pending.uid, stored.username), pending.generation, pending.language)
-    return verified, Question(pending.uid, factors, asked)
+    return verified, FactorQuestion(pending.uid, factors, asked)
 
 
 @guards.for_passwords
 @guards.never_store
 def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
-    asked = Asked(Purpose.LOGIN)
+    asked = Asker(Purpose.LOGIN)
     if request.method != "POST":
         options = passkeys.options_to_show(site_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
@@ -196,7 +196,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
     RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
     uid = passkeys.claimed(answer)
     stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())
-    if not uid or stored is None or not _took_passkey(request, Question(uid, factors, asked), answer):
+    if not uid or stored is None or not _took_passkey(request, FactorQuestion(uid, factors, asked), answer):
         logger.warning("wrong passkey from %s", client_address(request))
         messages.error(request, _("This passkey did not work. Try again, or log in with your password."))
         return guards.to_login(after)
@@ -217,8 +217,8 @@ def confirm(request: RetwisRequest) -> HttpResponse:
     me, factors, _left = own_factors(request.viewer)
     if factors.is_empty:
         return HttpResponseRedirect(after)
-    asked = Asked(Purpose.CONFIRM, session_digest(request.viewer.secret))
-    question, form = Question(me.uid, factors, asked), FactorForm(typed(request))
+    asked = Asker(Purpose.CONFIRM, session_digest(request.viewer.secret))
+    question, form = FactorQuestion(me.uid, factors, asked), FactorForm(typed(request))
     if not form.is_valid() or _answered(request, question, form) is None:
         return _ask(request, "accounts/second_factor/confirm.html", question, form=form, next=after)
     guards.log_account_event(request, "confirmed a second factor", me)
@@ -366,9 +366,9 @@ def _ask_for_new_passkey(request: RetwisRequest, me: User, form: NewPasskeyForm 
     return form_page(request, "accounts/second_factor/new_passkey.html", context)
 
 
-def _to_add(request: RetwisRequest) -> Asked:
+def _to_add(request: RetwisRequest) -> Asker:
     """Only the password has brought such a challenge."""
-    return Asked(Purpose.ADD, session_digest(request.viewer.secret))
+    return Asker(Purpose.ADD, session_digest(request.viewer.secret))
 
 
 def _name_of(request: RetwisRequest) -> str:

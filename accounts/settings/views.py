@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from accounts.community.acts import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
 from accounts.media.decoding import PictureRefused
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
 from accounts.signing_in import guards
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
@@ -80,7 +80,7 @@ def file_field(label: Any, help_text: Any) -> forms.FileField:
 class PictureForm(forms.Form):
     """A form with a profile picture. `kinds`: a form may have a header, too."""
 
-    kinds: tuple[Kind, ...] = (Kind.PICTURE,)
+    kinds: tuple[ProfilePicture, ...] = (ProfilePicture.PICTURE,)
 
     picture = file_field(gettext_lazy("Picture"), gettext_lazy("The middle of it is shown, as a square."))
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove the picture"))
@@ -89,7 +89,7 @@ class PictureForm(forms.Form):
         """Store the files of a form that was sent. A refused file becomes an error of the form. Files are stored when
         the form has other errors, too: then `uploaded_picture` has them when it is sent again. Round trips of
         `Pictures.upload` for each; one for each that was uploaded before. Raises TooOften."""
-        self.uploaded = dict[Kind, str]()
+        self.uploaded = dict[ProfilePicture, str]()
         for kind in self.kinds:
             try:
                 digest = self._uploaded(me, kind, files.get(kind))
@@ -98,7 +98,7 @@ class PictureForm(forms.Form):
             else:
                 self.uploaded |= {kind: digest} if digest else {}
 
-    def _uploaded(self, me: User, kind: Kind, file: object) -> str:
+    def _uploaded(self, me: User, kind: ProfilePicture, file: object) -> str:
         store, named = Pictures(connect()), str(self.data.get(f"{UPLOADED}{kind}", ""))
         if isinstance(file, UploadedFile):
             return store.upload(me.uid, file.read(), kind.shape).digest
@@ -134,13 +134,13 @@ class PictureForm(forms.Form):
         for kind in self.kinds:
             new = getattr(self, "uploaded", {}).get(kind, "")
             digest = new or stored.get(kind, "")
-            is_known = bool(is_digest(digest))
+            is_known, is_header = bool(is_digest(digest)), kind is ProfilePicture.HEADER
             found.append(
                 PictureRow(
                     field=self[kind],
                     takes_files=settings.MEDIA_MEMORY > 0,
-                    picture=portrait(me._replace(picture=digest if is_known else "")) if kind is Kind.PICTURE else "",
-                    header=header_address(digest) if kind is Kind.HEADER and is_known else "",
+                    picture="" if is_header else portrait(me._replace(picture=digest if is_known else "")),
+                    header=header_address(digest) if is_header and is_known else "",
                     uploaded=new,
                     remove=self[f"{REMOVE}{kind}"] if is_known and not new else None,
                 )
@@ -226,7 +226,7 @@ REQUIRED = "required"  # a description of each picture
 class SettingsForm(ProfileForm):
     """The profile with its header, and pairs of a label and a text or link; and whether pictures need a description."""
 
-    kinds = (Kind.PICTURE, Kind.HEADER)
+    kinds = (ProfilePicture.PICTURE, ProfilePicture.HEADER)
 
     header = file_field(
         gettext_lazy("Header"),
@@ -451,7 +451,7 @@ WAYS = {
 }
 
 
-class Row(NamedTuple):
+class DeviceRow(NamedTuple):
     number: str  # of the session
     device: str  # in words
     way: str  # how it was opened, in words
@@ -487,10 +487,10 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     return done(request, _("This device is logged out."), "sessions")
 
 
-def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
+def rows(sessions: Sequence[Session], here: str, language: str) -> list[DeviceRow]:
     """The row of the session with the secret `here` stands first."""
     found = [
-        Row(
+        DeviceRow(
             session.number,
             session.device.in_words() or _("Unknown device"),
             str(WAYS[session.way]),

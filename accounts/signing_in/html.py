@@ -75,9 +75,9 @@ def banner(sanction: Sanction | None, language: str) -> Html:
 
 MOST_SHOWN = 99
 
-How = Literal["polls", "waits"]  # as in `_news_number.html`
+NewsNumber = Literal["polls", "waits"]  # as in `_news_number.html`
 
-NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_args(How)})
+NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_args(NewsNumber)})
 LINK = Fragment("accounts/signing_in/_news.html")
 
 
@@ -86,7 +86,7 @@ def shown_number(number: int) -> str:
     return f"{MOST_SHOWN}+" if number > MOST_SHOWN else str(number or "")
 
 
-def news_number(number: int, language: str, how: How) -> Html:
+def news_number(number: int, language: str, how: NewsNumber) -> Html:
     """The number. It `polls`, or `waits` for the poll of another element, with whose answer it comes."""
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
@@ -189,7 +189,7 @@ def session(viewer: Checked, here: str, language: str) -> Html:
 
 
 @lru_cache(maxsize=500)
-def news_link(number: int, here: str, how: How, language: str) -> Html:
+def news_link(number: int, here: str, how: NewsNumber, language: str) -> Html:
     """The entry of the navigation, with the number of new notices."""
     return LINK.fill(language, number=news_number(number, language, how), is_here=here == "notifications")
 
@@ -198,7 +198,7 @@ def news_link(number: int, here: str, how: How, language: str) -> Html:
 _frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=250, seconds=3600)
 
 
-def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
+def frame(by: Rendering, here: str, how: NewsNumber) -> Mapping[str, Any]:
     """What the frame shows of the viewer and of the site. `how`: of the number of new notices."""
     key, made_of = (by.me, by.language, here, how), (by.viewer, by.site)
     kept = _frames.get(key)
@@ -209,7 +209,7 @@ def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
     return kept[1]
 
 
-def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> dict[str, Any]:
+def _frame(viewer: Checked, site: Site, here: str, how: NewsNumber, language: str) -> dict[str, Any]:
     is_signed_in, news = isinstance(viewer.user, User), viewer.numbers.get("news", 0)
     return {
         **_of_site(site, language),

@@ -21,7 +21,7 @@ HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
 BEGINNING = 13  # characters of a name that stay before `_<uid>`: names have at most 30, uids at most 16
 
 
-class Named(NamedTuple):
+class NamedAccount(NamedTuple):
     """A field of `users`: a name as typed, and the account that it leads to."""
 
     name: str
@@ -54,7 +54,7 @@ class AccountAdoption(Searcher):
             else:
                 yield []
 
-    def _add_lower_case(self, names: Sequence[Named]) -> None:
+    def _add_lower_case(self, names: Sequence[NamedAccount]) -> None:
         for_each(self._store, lambda pipe, one: pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid)), names)
 
     def clashing(self) -> Chunks:
@@ -71,19 +71,19 @@ class AccountAdoption(Searcher):
                 for other, name in renamed
             ]
 
-    def _by_registration(self, wanted: Sequence[Named]) -> list[Named]:
+    def _by_registration(self, wanted: Sequence[NamedAccount]) -> list[NamedAccount]:
         """The first registration first; those without a date last, by uid."""
         dates = answers(self._store, lambda pipe, one: pipe.zscore(keys.users_by_time(), one.name), wanted)
         return sorted(wanted, key=lambda one: (inf if (date := dates[one]) is None else date, one.uid))
 
-    def _new_name(self, account: Named) -> str:
+    def _new_name(self, account: NamedAccount) -> str:
         """A name that no other account has. One round trip, one more for each try after the first."""
         name = f"{account.name[:BEGINNING]}_{account.uid}"
         while self._store.hget(keys.users(), name.lower()) not in {None, str(account.uid)}:
             name = f"{account.name[:BEGINNING]}_{nonce()}"
         return name
 
-    def _give_way(self, other: Named, name: str, first: Named) -> None:
+    def _give_way(self, other: NamedAccount, name: str, first: NamedAccount) -> None:
         """Rename an account. Each step can run again; until the last one but one, the names still clash."""
         lower = first.name.lower()
         self._store.hsetnx(keys.users(), name.lower(), str(other.uid))
@@ -135,11 +135,11 @@ def as_typed(text: str) -> str:
         return raw.decode("latin-1")
 
 
-def clashing_names(store: Store) -> dict[str, list[Named]]:
+def clashing_names(store: Store) -> dict[str, list[NamedAccount]]:
     """By lower-case name, the fields of `users` that two or more accounts have. It reads all names, and keeps some 150
     bytes of each meanwhile."""
     owners: dict[str, int] = {}
-    clashing: dict[str, list[Named]] = {}
+    clashing: dict[str, list[NamedAccount]] = {}
     for chunk in _names(store):
         for one in chunk:
             if owners.setdefault(one.name.lower(), one.uid) != one.uid:
@@ -153,9 +153,9 @@ def clashing_names(store: Store) -> dict[str, list[Named]]:
     return {lower: _one_each(store, wanted) for lower, wanted in clashing.items()}
 
 
-def _one_each(store: Store, wanted: Sequence[Named]) -> list[Named]:
+def _one_each(store: Store, wanted: Sequence[NamedAccount]) -> list[NamedAccount]:
     """One field for each account: the one with its present username, if it has one."""
-    chosen: dict[int, Named] = {}
+    chosen: dict[int, NamedAccount] = {}
     for one in wanted:
         username = store.hget(keys.user(one.uid), "username")
         if one.uid not in chosen or one.name == username:
@@ -163,6 +163,6 @@ def _one_each(store: Store, wanted: Sequence[Named]) -> list[Named]:
     return list(chosen.values())
 
 
-def _names(store: Store) -> Iterator[list[Named]]:
+def _names(store: Store) -> Iterator[list[NamedAccount]]:
     for fields in store.hash_fields(keys.users(), AT_ONCE):
-        yield [Named(name, uid) for name, number in fields if (uid := parse_id(number)) is not None]
+        yield [NamedAccount(name, uid) for name, number in fields if (uid := parse_id(number)) is not None]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
-from accounts.users.names import NameIndex, Stored, holders, parse, right_entries, skeletons
+from accounts.users.names import NameIndex, StoredNames, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
@@ -439,7 +439,7 @@ def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
     return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in checks.texts_in(store, names))
 
 
-def _as_typed_or_lower(stored: Stored) -> set[str]:
+def _as_typed_or_lower(stored: StoredNames) -> set[str]:
     return set() if stored.username is None else set(spellings(stored.username))
 
 
@@ -449,7 +449,7 @@ def _as_typed_or_lower(stored: Stored) -> set[str]:
 # has the entry, and all of them stay.
 
 
-Entry = tuple[str, str]  # a field of `skeletons`: the skeleton, and the uid that it leads to
+SkeletonEntry = tuple[str, str]  # a field of `skeletons`: the skeleton, and the uid that it leads to
 
 
 class SkeletonChecks(Searcher):
@@ -503,7 +503,7 @@ class SkeletonChecks(Searcher):
         if missing:
             self._store.hset(keys.skeletons(), missing)
 
-    def _wrong(self, entries: Sequence[Entry]) -> list[Entry]:
+    def _wrong(self, entries: Sequence[SkeletonEntry]) -> list[SkeletonEntry]:
         """Those of the entries that lead to no user with a name of this look. One round trip."""
         names = usernames_of(self._store, [uid for _, holder in entries if (uid := parse_id(holder)) is not None])
         named = [(one, names.get(parse_id(one[1]) or 0)) for one in entries]

@@ -168,7 +168,7 @@ def queue_entries(pipe: Pipe, entries: list[str]) -> None:
 # does no harm.
 
 
-class Stored(NamedTuple):
+class StoredNames(NamedTuple):
     """The fields of a user from which entries follow. Those of a suspended user stay: readers skip them."""
 
     username: str | None
@@ -213,7 +213,7 @@ class NameIndex(Repository):
         forget(uid)
         return is_there(stored[uid])
 
-    def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Stored]:
+    def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, StoredNames]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
         Three round trips for all users together; two more each time that one has changed meanwhile."""
         doubtful = {uid: set(former) for uid, former in old.items()}
@@ -235,10 +235,10 @@ class NameIndex(Repository):
         for stale in sorted(doubtful - right):
             pipe.zrem(keys.users_by_name(), stale)
 
-    def stored(self, uids: Collection[int]) -> dict[int, Stored]:
+    def stored(self, uids: Collection[int]) -> dict[int, StoredNames]:
         """What the hashes of these users say, by uid. One round trip."""
-        found = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), Stored._fields), uids)
-        return {uid: Stored(*fields) for uid, fields in found.items()}
+        found = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), StoredNames._fields), uids)
+        return {uid: StoredNames(*fields) for uid, fields in found.items()}
 
 
 def finish_name(store: Store, claim: Claim) -> None:
@@ -248,16 +248,16 @@ def finish_name(store: Store, claim: Claim) -> None:
     NameIndex(store).finish_edit(job_id(claim.name, 1), {unquote(name)})
 
 
-def is_there(stored: Stored) -> bool:
+def is_there(stored: StoredNames) -> bool:
     """Whether this is an account that is not deleted."""
     return bool(stored.username) and stored.deleted is None
 
 
-def right_entries(uid: int, stored: Stored) -> set[str]:
+def right_entries(uid: int, stored: StoredNames) -> set[str]:
     """The entries that should lead to a user; none for an unknown uid or a deleted account."""
     return _entries(uid, stored) if stored.deleted is None else set()
 
 
-def _entries(uid: int, stored: Stored) -> set[str]:
+def _entries(uid: int, stored: StoredNames) -> set[str]:
     """The entries of a user, as if the account were not deleted; none for an unknown uid."""
     return set() if stored.username is None else set(entries(User(uid, stored.username, stored.name or "")))

@@ -111,7 +111,7 @@ LONGEST_NAME = 200  # characters of the name that a value has in a form: each va
 TRUE, FALSE = {"1", "true", "t", "on", "yes"}, {"0", "false", "f", "off", "no", ""}
 
 
-class Sent:
+class SentTexts:
     """The parameters of a call, as texts. A list is sent as `name[]`, or in JSON; an object as `name[field]`."""
 
     def __init__(self, texts: Mapping[str, list[str]], files: MultiValueDict[str, Any]) -> None:
@@ -177,22 +177,22 @@ class Sent:
         return [found for text in dict.fromkeys(self.texts(name)) if (found := parse_id(text)) is not None]
 
 
-NOTHING_SENT = Sent({}, MultiValueDict())
+NOTHING_SENT = SentTexts({}, MultiValueDict())
 
 
-def sent_by(request: HttpRequest) -> Sent:
+def sent_by(request: HttpRequest) -> SentTexts:
     """Reads the query and the body. Raises Unreadable."""
     if not request.META.get("QUERY_STRING") and not request.META.get("CONTENT_LENGTH"):
         return NOTHING_SENT
     return _read(request, {name: list(values) for name, values in request.GET.lists()})
 
 
-def sent_in_body(request: HttpRequest) -> Sent:
+def sent_in_body(request: HttpRequest) -> SentTexts:
     """The same without the query: a secret has no place in an address. Raises Unreadable."""
     return _read(request, {})
 
 
-def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
+def _read(request: HttpRequest, texts: dict[str, list[str]]) -> SentTexts:
     files: MultiValueDict[str, Any] = MultiValueDict()
     body = _body_of(request)
     if request.content_type == "application/json":
@@ -203,7 +203,7 @@ def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
         form, files = _form_of(request)
         for name, values in form.lists():
             texts[name] = list(values)
-    return Sent(texts, files)
+    return SentTexts(texts, files)
 
 
 def _body_of(request: HttpRequest) -> bytes:

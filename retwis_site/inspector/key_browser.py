@@ -129,9 +129,9 @@ def asked_about_keys(store: Store) -> list[Store]:
 # ---- The key
 
 
-Page = tuple[list["Row"], int]
+RowsAndNext = tuple[list["TableRow"], int]
 
-NOTHING_SHOWN: Result[Page] = Result(lambda: ([], 0))
+NOTHING_SHOWN: Result[RowsAndNext] = Result(lambda: ([], 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     name: Cell  # a member, an entry, or the name of a field
     value: Cell | None = None  # the score of the member, or the value of the field
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundKey:
     """A key as it is now."""
 
     type: str  # NO_KEY without the key
@@ -165,7 +165,7 @@ class Found:
     length: int = 0  # members, fields, entries or bytes
     encoding: str | None = None  # None: the server does not say
     memory: int | None = None  # bytes; None: the server does not say
-    rows: Sequence[Row] = ()
+    rows: Sequence[TableRow] = ()
     further: int | None = None  # where the next page begins; None at the end
     refusal: str = ""  # why `encoding` and `memory` are missing
     is_shown: bool = False  # whether the viewer may see more than sizes
@@ -179,7 +179,7 @@ class OneKey:
         self._key = key
         self._line = line
 
-    def look(self, begin: int, viewer: int | None) -> Found:
+    def look(self, begin: int, viewer: int | None) -> FoundKey:
         """The key, with A_PAGE of its members from `begin` on: a rank, an index, or the cursor of a hash. Members and
         values that the user `viewer` may not see are not read, or have no text.
 
@@ -190,7 +190,7 @@ class OneKey:
         type_, ttl = pipe.type(self._key), pipe.ttl(self._key)
         pipe.execute()
         if type_.value == NO_KEY:
-            return Found(NO_KEY, None)
+            return FoundKey(NO_KEY, None)
         encoding, memory, refusal = self._about()
         is_shown = type_.value == self._line.type and self._line is not postings and _may_read(self._key, viewer)
         pipe = self._store.pipeline()
@@ -198,7 +198,7 @@ class OneKey:
         page = self._ask_page(pipe, type_.value, begin, viewer) if is_shown else NOTHING_SHOWN
         pipe.execute()
         rows, further = page.value
-        return Found(
+        return FoundKey(
             type_.value,
             ttl.value if ttl.value >= 0 else None,
             length.value,
@@ -223,7 +223,7 @@ class OneKey:
             return None, None, str(error)
         return encoding, memory, ""
 
-    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Result[Page]:
+    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Result[RowsAndNext]:
         """A page of rows, and where the next one would begin: for a hash its cursor, which is 0 at the end."""
         last = begin + A_PAGE - 1
         match type_:
@@ -235,14 +235,16 @@ class OneKey:
                 return Result(lambda: ([self._scored(*pair) for pair in scored.value], begin + len(scored.value)))
             case "list":
                 entries = pipe.lrange(self._key, begin, last)
-                return Result(lambda: ([Row(self._member(one)) for one in entries.value], begin + len(entries.value)))
+                return Result(
+                    lambda: ([TableRow(self._member(one)) for one in entries.value], begin + len(entries.value))
+                )
             case _:
                 text = pipe.get(self._key)
-                return Result(lambda: ([Row(self._value(_cut(text.value or "")))], 0))
+                return Result(lambda: ([TableRow(self._value(_cut(text.value or "")))], 0))
 
-    def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[Row]:
+    def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[TableRow]:
         return [
-            Row(
+            TableRow(
                 Cell(_shown_field(self._line, field), self._line.named.what),
                 self._field_value(field, value, viewer),
             )
@@ -254,8 +256,8 @@ class OneKey:
             return Cell(None, size=len(value.encode()))
         return Cell(_cut(value), self._line.what_of(field))
 
-    def _scored(self, member: str, score: float) -> Row:
-        return Row(self._member(member), self._value(f"{score:.17g}"))
+    def _scored(self, member: str, score: float) -> TableRow:
+        return TableRow(self._member(member), self._value(f"{score:.17g}"))
 
     def _member(self, member: str) -> Cell:
         return Cell(_shown_member(self._line, member), self._line.named.what)
@@ -296,7 +298,7 @@ class WatchedKeys:
 
     store: Store  # reads the keys
     viewer: int  # the uid of the user who may see what is private
-    before: dict[str, Found] = field(default_factory=dict)
+    before: dict[str, FoundKey] = field(default_factory=dict)
 
     def note(self, queued: Sequence[Queued]) -> None:
         """Look at the keys that these commands may write, before they are sent. Three round trips for each new key."""
@@ -316,7 +318,7 @@ class WatchedKeys:
                 changed.append(_change(key, before, after))
         return changed, same
 
-    def _look(self, key: str) -> Found | None:
+    def _look(self, key: str) -> FoundKey | None:
         """None for a key that is not in the key table. In a context of its own no recording sees the commands."""
         line = line_of(key)
         return Context().run(OneKey(self.store, key, line).look, 0, self.viewer) if line else None
@@ -334,7 +336,7 @@ def watched_keys(store: Store, viewer: int) -> Iterator[WatchedKeys]:
         store.transport = transport
 
 
-def _change(key: str, before: Found, after: Found) -> ChangedKey:
+def _change(key: str, before: FoundKey, after: FoundKey) -> ChangedKey:
     was, now = _values(before.rows), _values(after.rows)
     replaced = [f"{name}: {was[name]} → {now[name]}" for name in now if name in was and was[name] != now[name]]
     added = [_line("+", name, now[name]) for name in now if name not in was]
@@ -346,7 +348,7 @@ def _change(key: str, before: Found, after: Found) -> ChangedKey:
     return ChangedKey(shown_key(key), type_, _length(before), _length(after), lines)
 
 
-def _values(rows: Sequence[Row]) -> dict[str, str | None]:
+def _values(rows: Sequence[TableRow]) -> dict[str, str | None]:
     """The values by their names: fields of a hash, members with scores; entries and strings have none."""
     return {
         row.name.text or "": None if row.value is None else row.value.text or f"({row.value.size} bytes)"
@@ -358,7 +360,7 @@ def _line(sign: str, name: str, value: str | None) -> str:
     return f"{sign} {name}" if value is None or value == name else f"{sign} {name}: {value}"
 
 
-def _length(found: Found) -> int | None:
+def _length(found: FoundKey) -> int | None:
     return None if found.type == NO_KEY else found.length
 
 
@@ -385,7 +387,7 @@ def patterns() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScanPlace:
     """Where the next SCAN begins: the number of the server, and its cursor."""
 
     server: int = 0
@@ -411,7 +413,7 @@ class Sample:
     tallies: Mapping[str, Tally]
     examples: Mapping[str, Sequence[str]]  # some keys of each family, found by this page
     total: int  # all keys on all servers, also those of other programs
-    further: Place | None  # None: all keys were looked at
+    further: ScanPlace | None  # None: all keys were looked at
     refusals: Sequence[str] = field(default=())  # what the store refused, each a sentence
 
     @property
@@ -437,7 +439,7 @@ class Sample:
 class Families(Repository):
     """All keys of the store, by their families."""
 
-    def look(self, place: Place, before: Mapping[str, Tally]) -> Sample:
+    def look(self, place: ScanPlace, before: Mapping[str, Tally]) -> Sample:
         """Looks at about KEYS_A_PAGE keys from a place on, and adds them to what was found before.
 
         A round trip for each server, at most SCANS more, and two (behind a Twemproxy one more for each further
@@ -469,13 +471,13 @@ class Families(Repository):
         examples = {pattern: sorted(some[:EXAMPLES]) for pattern, some in chosen.items()} | alone
         return Sample(tallies, examples, total, further, refusals)
 
-    def _scan(self, servers: Sequence[Store], place: Place, found: Mapping[str, list[str]]) -> Place | None:
+    def _scan(self, servers: Sequence[Store], place: ScanPlace, found: Mapping[str, list[str]]) -> ScanPlace | None:
         """Adds the keys to `found` by their pattern. Returns where the next page begins; None at the end."""
         seen: dict[str, None] = {}
         for _ in range(SCANS):
             cursor, some = scan(servers[place.server], place.cursor, AT_ONCE)
             seen |= dict.fromkeys(some)
-            place = Place(place.server, cursor) if cursor else Place(place.server + 1)
+            place = ScanPlace(place.server, cursor) if cursor else ScanPlace(place.server + 1)
             if place.server == len(servers) or len(seen) >= KEYS_A_PAGE:
                 break
         for key in seen:
@@ -505,13 +507,13 @@ def _added(earlier: Tally, found: Sequence[str], chosen: Sequence[str], memory: 
 # ---- what a page gives the next one in its address
 
 
-def place_in(text: str) -> Place:
+def place_in(text: str) -> ScanPlace:
     """The place `3.1024`. Raises BadCursor."""
     server, dot, cursor = text.partition(".")
     number = parse_number(server)
     if number is None or not dot or not _is_digits(cursor) or int(cursor) > LARGEST_CURSOR:
         raise BadCursor(text)
-    return Place(number, int(cursor))
+    return ScanPlace(number, int(cursor))
 
 
 def packed(tallies: Mapping[str, Tally]) -> str:

@@ -274,7 +274,7 @@ def unfinished(place: Path) -> Iterator[Path]:
         raise NotDone(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
 
 
-class Proof:
+class BackupProof:
     """Compares the files of a backup with its manifest. Iterate to run it, a chunk a step; raises NotDone."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -327,7 +327,7 @@ def _sync_folder(folder: Path) -> None:
 # ---- The snapshots of all servers of a store, written to files, and what the manifest says about the store.
 
 
-class Download:
+class Snapshots:
     """Writes a snapshot of each server into a folder. Iterate to run it, a chunk a step; `len` estimates the steps.
 
     All servers are asked at once and read side by side: so their snapshots are of about the same moment."""

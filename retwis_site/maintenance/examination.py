@@ -22,7 +22,7 @@ from retwis_site.store.chunks import answers, batches, handles, in_order
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
-from retwis_site.store.schema import State, examine, is_hash, looks_official
+from retwis_site.store.schema import StoreState, examine, is_hash, looks_official
 
 # ---- Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users.
 
@@ -69,13 +69,13 @@ class Census:
         except StoreRefused as error:
             self.refused = str(error)
 
-    def certain(self, state: State) -> State:
+    def certain(self, state: StoreState) -> StoreState:
         """The state of the store after all accounts were counted. One readable password is enough for a store without
         `schema` that looks official: `cleanup` would remove its posts. Up to three round trips."""
-        if state is not State.OLDER or not self.clear_text:
+        if state is not StoreState.OLDER or not self.clear_text:
             return state
         try:
-            return State.FOREIGN if looks_official(self.store) else state
+            return StoreState.FOREIGN if looks_official(self.store) else state
         except StoreRefused:  # a key of the wrong type
             return state
 
@@ -153,11 +153,11 @@ def _ask_counted(pipe: Pipe, uid: int) -> tuple[Reply[list[str | None]], Reply[i
     return account, pipe.zcard(updates), follows, pipe.zrevrange(updates, 0, 0)
 
 
-def examine_all(store: Store) -> State:
+def examine_all(store: Store) -> StoreState:
     """Like `schema.examine`, and certain: it looks at a few accounts of a store without `schema`, and this at all. One
     round trip more for each AT_ONCE users of such a store."""
     state = examine(store)
-    if state is not State.OLDER:
+    if state is not StoreState.OLDER:
         return state
     census = Census(store)
     for _ in census:
@@ -251,7 +251,7 @@ FOREIGN = (
 
 
 @dataclass(frozen=True)
-class Report:
+class DoctorReport:
     """What `doctor` has found. A foreign store has no examinations."""
 
     census: Census

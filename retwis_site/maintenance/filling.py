@@ -172,7 +172,7 @@ class Key:
         return self.kind.type
 
 
-Part = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
+KeyPart = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
 
 
 @dataclass
@@ -223,8 +223,8 @@ class Copy:
                     pipe.execute()
                     yield
 
-    def comparison(self) -> "Comparison":
-        return Comparison(self._source, self._target)
+    def comparison(self) -> "StoreComparison":
+        return StoreComparison(self._source, self._target)
 
     def finish(self) -> None:
         """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, and after another
@@ -241,7 +241,7 @@ class Copy:
                 self._target.set(counter, value)
 
 
-class Comparison:
+class StoreComparison:
     """Compares source and target, kind by kind. Iterate to run it, a chunk a step. `len` estimates the steps."""
 
     def __init__(self, source: Store, target: Store) -> None:
@@ -327,7 +327,7 @@ def _by_weight(chunk: list[Key]) -> Iterator[list[Key]]:
     yield from batches((key for key in chunk if key.kind is keys.media), PICTURES_AT_ONCE)
 
 
-def _read(server: Store, chunk: list[Key]) -> Iterator[list[Part]]:
+def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyPart]]:
     """The content of keys: the first AT_ONCE entries of each, then the next ones of those that have more. One round
     trip for each list."""
     pipe = server.pipeline()

@@ -32,7 +32,7 @@ from retwis_site.store import schema
 from retwis_site.store.chunks import answers, batches, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
-from retwis_site.store.schema import State, examine
+from retwis_site.store.schema import StoreState, examine
 from retwis_site.store.snowflake import SMALLEST
 
 # ---- The format of a whole site's file: JSON lines. docs/export.md describes it; a test checks that.
@@ -196,11 +196,11 @@ class Export:
 def refuse_what_is_no_site(store: Store) -> None:
     """Raises NotDone for a store without users, for one that must be adopted first, and for an unfinished copy."""
     state = examine(store)
-    if state is State.UNFINISHED:
+    if state is StoreState.UNFINISHED:
         raise NotDone("The store holds an unfinished copy or import. Run that again, and then this.")
-    if state is State.EMPTY:
+    if state is StoreState.EMPTY:
         raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
-    if state is State.FOREIGN:
+    if state is StoreState.FOREIGN:
         raise NotDone("The official Retwis has written this store. Run `manage.py adopt`, and then this.")
 
 
@@ -383,7 +383,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Chunks:
+class LineChunks:
     """The lines of a verified file, without its first and last. `len` is the number of chunks, about."""
 
     open: Open

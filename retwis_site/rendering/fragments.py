@@ -30,7 +30,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, override
 from django.utils.translation.trans_real import translation
 
-from retwis_site.rendering.template_names import NOT_READ, FragmentError, Names, names_of
+from retwis_site.rendering.template_names import NOT_READ, FragmentError, FragmentNames, names_of
 
 T = TypeVar("T", bound=Hashable)
 
@@ -118,7 +118,7 @@ class _Again(NamedTuple):
     edges: Sequence[int]  # the pieces with whose ends each of the slots begins and ends
 
 
-class Filled(NamedTuple):
+class AsFilled(NamedTuple):
     """How a `Refillable` was filled last."""
 
     state: object  # what it was filled for
@@ -128,7 +128,7 @@ class Filled(NamedTuple):
     places: "array[int]"  # where each slot begins and ends in it; an array takes the least memory
 
 
-NEVER_FILLED = Filled(None, 0, 0, b"", array("I"))
+NEVER_FILLED = AsFilled(None, 0, 0, b"", array("I"))
 
 
 class Values(NamedTuple):
@@ -139,8 +139,8 @@ class Values(NamedTuple):
     since: float  # unix seconds between which they are right
     until: float
 
-    def as_filled(self, html: bytes, places: "array[int]") -> Filled:
-        return Filled(self.state, self.since, self.until, html, places)
+    def as_filled(self, html: bytes, places: "array[int]") -> AsFilled:
+        return AsFilled(self.state, self.since, self.until, html, places)
 
 
 class Refillable:
@@ -149,12 +149,12 @@ class Refillable:
 
     __slots__ = ("_names", "filled")
 
-    def __init__(self, names: tuple[str, ...], filled: Filled) -> None:
+    def __init__(self, names: tuple[str, ...], filled: AsFilled) -> None:
         """`names`: of its slots, in their order."""
         self._names = names
         self.filled = filled  # threads may share it, so it is replaced as a whole
 
-    def filled_but(self, filled: Filled, instead: Mapping[str, Html]) -> bytes:
+    def filled_but(self, filled: AsFilled, instead: Mapping[str, Html]) -> bytes:
         """The HTML as it was filled, with these values in their slots."""
         html, places = filled.html, filled.places
         parts: list[bytes] = []
@@ -165,7 +165,7 @@ class Refillable:
                 read = places[2 * number + 1]
         return b"".join((*parts, html[read:]))
 
-    def fill(self, values: Values) -> Filled:
+    def fill(self, values: Values) -> AsFilled:
         """The HTML with these values."""
         *_, html, places = self.filled
         parts: list[bytes] = []
@@ -257,7 +257,7 @@ class Fragment:
         for fragment in cls.every:
             fragment.load()
 
-    def _render(self, names: Names, key: tuple[Hashable, ...], given: dict[str, Any]) -> Shaped:
+    def _render(self, names: FragmentNames, key: tuple[Hashable, ...], given: dict[str, Any]) -> Shaped:
         """Render the fragment in one language and shape. Raises FragmentError."""
         language, *values = key
         shape = dict(zip(names.shape, values, strict=False))

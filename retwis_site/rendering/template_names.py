@@ -26,7 +26,7 @@ class FragmentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FragmentNames:
     """The names that a fragment takes. Each of the shape has its values."""
 
     shape: Mapping[str, Sequence[Hashable]]
@@ -35,10 +35,10 @@ class Names:
     to_fill: frozenset[str]  # slots and numbers
 
 
-NOT_READ = Names({}, (), (), frozenset())
+NOT_READ = FragmentNames({}, (), (), frozenset())
 
 
-def names_of(template: str, shape: Mapping[str, Sequence[Hashable]], constants: Mapping[str, Any]) -> Names:
+def names_of(template: str, shape: Mapping[str, Sequence[Hashable]], constants: Mapping[str, Any]) -> FragmentNames:
     """The names that a template takes. Those of `shape` and `constants` have a value while it is rendered; of all
     others its text says what they are.
 
@@ -55,7 +55,7 @@ def names_of(template: str, shape: Mapping[str, Sequence[Hashable]], constants: 
     numbers = tuple(name for name, value in taken.items() if value.kind is _Kind.NUMBER)
     slots = tuple(name for name, value in taken.items() if value.kind is _Kind.SLOT)
     _Reader(template, taken, _that_is_shown, may_take_more=False).read_template(template)
-    return Names({**shape, **flags}, slots, numbers, frozenset((*slots, *numbers)))
+    return FragmentNames({**shape, **flags}, slots, numbers, frozenset((*slots, *numbers)))
 
 
 # ---- Templates

@@ -123,7 +123,7 @@ class AwaitedBodies:
 # ---- The application
 
 
-class Application:
+class RsgiApplication:
     """What granian calls for each request."""
 
     def __init__(self) -> None:
@@ -256,4 +256,4 @@ _VARIABLES = {name: _variable(name) for name in (*_BY_ALL, *_BY_BROWSERS, *_BY_P
 _VARIABLES |= {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
-application = Application()
+application = RsgiApplication()

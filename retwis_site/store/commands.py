@@ -307,7 +307,7 @@ class Commands(ABC):
 # ---- What is known of each command.
 
 
-class Names(Enum):
+class Arguments(Enum):
     """What the arguments after the key are."""
 
     OTHER = auto()
@@ -317,41 +317,41 @@ class Names(Enum):
     RANKS = auto()
 
 
-class Facts(NamedTuple):
+class CommandFacts(NamedTuple):
     """`complexity`: as Redis documents it. N: how many keys, fields or members the command names, or how many the key
     holds; M: how many it returns, removes or looks through; S: how far the start of a range is from the nearer end.
     UNLINK: for one key. SCAN: for one step. `reads`: it asks about keys, and changes none."""
 
     complexity: str
     reads: bool = False
-    names: Names = Names.OTHER
+    names: Arguments = Arguments.OTHER
 
 
 _OF_EACH = (
-    (Facts("O(1)", reads=True), "GET TYPE TTL PTTL HLEN HSCAN ZCARD ZSCAN SISMEMBER SSCAN LLEN STRLEN OBJECT"),
-    (Facts("O(1)", reads=True), "SCAN DBSIZE INFO"),
-    (Facts("O(1)", reads=True, names=Names.FIELDS), "HGET HEXISTS"),
-    (Facts("O(1)", reads=True, names=Names.MEMBERS), "ZSCORE"),
-    (Facts("O(1)"), "SET APPEND SETBIT INCR INCRBY EXPIRE PEXPIRE PERSIST UNLINK PING"),
-    (Facts("O(1)", names=Names.PAIRS), "HSETNX HINCRBY"),
-    (Facts("O(N)", reads=True), "HGETALL LPOS MEMORY"),
-    (Facts("O(N)", reads=True, names=Names.FIELDS), "HMGET"),
-    (Facts("O(N)", reads=True, names=Names.MEMBERS), "ZMSCORE"),
-    (Facts("O(N)"), "LPUSH LPUSHX RPUSH RPUSHX LTRIM LINSERT CONFIG SYNC"),
-    (Facts("O(N)", names=Names.FIELDS), "HDEL"),
-    (Facts("O(N)", names=Names.PAIRS), "HSET"),
-    (Facts("O(log(N))", reads=True), "ZCOUNT"),
-    (Facts("O(log(N))", reads=True, names=Names.MEMBERS), "ZREVRANK"),
-    (Facts("O(log(N))", names=Names.MEMBERS), "ZADD"),
-    (Facts("O(log(N)+M)", reads=True), "ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX"),
-    (Facts("O(log(N)+M)", reads=True, names=Names.RANKS), "ZRANGE ZREVRANGE"),
-    (Facts("O(log(N)+M)"), "ZREMRANGEBYSCORE"),
-    (Facts("O(log(N)+M)", names=Names.RANKS), "ZREMRANGEBYRANK"),
-    (Facts("O(M*log(N))", names=Names.MEMBERS), "ZREM"),
-    (Facts("O(N+M)"), "LREM"),
-    (Facts("O(S+N)", reads=True), "LRANGE"),
-    (Facts("O(1)+O(N*M)", reads=True), "DUMP"),
-    (Facts("O(1)+O(N*M)"), "RESTORE"),
+    (CommandFacts("O(1)", reads=True), "GET TYPE TTL PTTL HLEN HSCAN ZCARD ZSCAN SISMEMBER SSCAN LLEN STRLEN OBJECT"),
+    (CommandFacts("O(1)", reads=True), "SCAN DBSIZE INFO"),
+    (CommandFacts("O(1)", reads=True, names=Arguments.FIELDS), "HGET HEXISTS"),
+    (CommandFacts("O(1)", reads=True, names=Arguments.MEMBERS), "ZSCORE"),
+    (CommandFacts("O(1)"), "SET APPEND SETBIT INCR INCRBY EXPIRE PEXPIRE PERSIST UNLINK PING"),
+    (CommandFacts("O(1)", names=Arguments.PAIRS), "HSETNX HINCRBY"),
+    (CommandFacts("O(N)", reads=True), "HGETALL LPOS MEMORY"),
+    (CommandFacts("O(N)", reads=True, names=Arguments.FIELDS), "HMGET"),
+    (CommandFacts("O(N)", reads=True, names=Arguments.MEMBERS), "ZMSCORE"),
+    (CommandFacts("O(N)"), "LPUSH LPUSHX RPUSH RPUSHX LTRIM LINSERT CONFIG SYNC"),
+    (CommandFacts("O(N)", names=Arguments.FIELDS), "HDEL"),
+    (CommandFacts("O(N)", names=Arguments.PAIRS), "HSET"),
+    (CommandFacts("O(log(N))", reads=True), "ZCOUNT"),
+    (CommandFacts("O(log(N))", reads=True, names=Arguments.MEMBERS), "ZREVRANK"),
+    (CommandFacts("O(log(N))", names=Arguments.MEMBERS), "ZADD"),
+    (CommandFacts("O(log(N)+M)", reads=True), "ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX"),
+    (CommandFacts("O(log(N)+M)", reads=True, names=Arguments.RANKS), "ZRANGE ZREVRANGE"),
+    (CommandFacts("O(log(N)+M)"), "ZREMRANGEBYSCORE"),
+    (CommandFacts("O(log(N)+M)", names=Arguments.RANKS), "ZREMRANGEBYRANK"),
+    (CommandFacts("O(M*log(N))", names=Arguments.MEMBERS), "ZREM"),
+    (CommandFacts("O(N+M)"), "LREM"),
+    (CommandFacts("O(S+N)", reads=True), "LRANGE"),
+    (CommandFacts("O(1)+O(N*M)", reads=True), "DUMP"),
+    (CommandFacts("O(1)+O(N*M)"), "RESTORE"),
 )
 FACTS = {name: facts for facts, names in _OF_EACH for name in names.split()}
 READS = {name for name, facts in FACTS.items() if facts.reads}

@@ -32,7 +32,7 @@ SAMPLE = 20  # names whose accounts are looked at; the server returns a small ha
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
 
 
-class State(Enum):
+class StoreState(Enum):
     """What kind of store it is."""
 
     EMPTY = auto()  # no users
@@ -51,7 +51,7 @@ class NotFilled(StoreError):
     """The store has a part of a site."""
 
 
-def examine(store: Store) -> State:
+def examine(store: Store) -> StoreState:
     """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError.
 
     Without `schema`, a store is official when a password can be read and it `looks_official`: up to four round trips
@@ -60,19 +60,19 @@ def examine(store: Store) -> State:
     version, counter = pipe.get(keys.schema()), pipe.get(keys.next_user_id())
     pipe.execute()
     if counter.value == UNFINISHED:
-        return State.UNFINISHED
+        return StoreState.UNFINISHED
     known = _of_version(version.value)
     if known is not None:
         return known
     try:
         fields = next((chunk for chunk in store.hash_fields(keys.users(), SAMPLE) if chunk), None)
     except StoreRefused:  # `users` has the wrong type, which `doctor --fix` repairs
-        return State.OLDER
+        return StoreState.OLDER
     if fields is None:
-        return State.EMPTY
+        return StoreState.EMPTY
     uids = stored_ids(keys.users(), [uid for _, uid in fields])
     readable = any(password and not is_hash(password) for password in _passwords(store, uids))
-    return State.FOREIGN if readable and looks_official(store) else State.OLDER
+    return StoreState.FOREIGN if readable and looks_official(store) else StoreState.OLDER
 
 
 def looks_official(store: Store) -> bool:
@@ -125,16 +125,16 @@ def is_hash(password: str) -> bool:
     return len(decoded.get("hash") or decoded["checksum"]) >= SHORTEST_HASH
 
 
-def _of_version(version: str | None) -> State | None:
+def _of_version(version: str | None) -> StoreState | None:
     """The state that the key `schema` tells; None without it."""
     if version == ADOPTING:
-        return State.FOREIGN
+        return StoreState.FOREIGN
     number = parse_number(version or "")
     if number is None:
         return None
     if number == VERSION:
-        return State.OURS
-    return State.OLDER if number < VERSION else State.NEWER
+        return StoreState.OURS
+    return StoreState.OLDER if number < VERSION else StoreState.NEWER
 
 
 class Gate:
@@ -163,15 +163,15 @@ class Gate:
     def pass_(self, commands: Iterable[str]) -> None:
         """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema, NotFilled."""
         state = examine(self._store)
-        self.is_foreign = state is State.FOREIGN
-        if state in {State.OURS, State.OLDER}:
+        self.is_foreign = state is StoreState.FOREIGN
+        if state in {StoreState.OURS, StoreState.OLDER}:
             self.is_open = True
-        elif state is State.NEWER:
+        elif state is StoreState.NEWER:
             raise NewerSchema(
                 f"a newer version of the site has written this store; this one knows its schema up to {VERSION}: "
                 "install the newer version, or set REDIS_URL to another store"
             )
-        elif state is State.UNFINISHED:
+        elif state is StoreState.UNFINISHED:
             raise NotFilled(
                 "the store has a part of a site: an import, a copy or a restore into it has not ended. Run that again, "
                 "or set REDIS_URL to another store"

@@ -7,7 +7,7 @@ the log of staff, `blocked:`). Of jobs the kind and the ids are shown.
 import re
 from collections.abc import Iterator, Sequence
 
-from retwis_site.store.commands import FACTS, Names
+from retwis_site.store.commands import FACTS, Arguments
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
 from retwis_site.store.keys import calls, challenge, code, idem, inspected, lease, reset, spent_code, staff, throttle
@@ -17,7 +17,7 @@ HIDDEN = "•••"
 LONGEST = 60  # characters of one argument
 MOST_ARGUMENTS = 30
 
-_EACH = {Names.FIELDS: 1, Names.PAIRS: 2}  # which of the arguments are names of fields: all, or each second one
+_EACH = {Arguments.FIELDS: 1, Arguments.PAIRS: 2}  # which of the arguments are names of fields: all, or each second one
 _FLAGS = {"NX", "XX", "GT", "LT", "CH", "INCR"}  # of ZADD, before the first score
 
 _PLAIN_FIELD = re.compile(r"[a-z_]{1,20}")
@@ -123,18 +123,18 @@ def _is_member(name: str, kind: Kind | None, place: int, texts: Sequence[str]) -
     """Whether an argument is a member of a sorted set that is hidden, such as the id of somebody who is blocked, or a
     score that is the member."""
     named = _named_in(name)
-    if kind is None or kind.type != "zset" or named is Names.RANKS:
+    if kind is None or kind.type != "zset" or named is Arguments.RANKS:
         return False
     if kind.score.rule == "member":
         return texts[place][-1].isdigit()
     if name != "ZADD":
-        return named is Names.MEMBERS  # of the others, numbers are ranks, limits and scores
+        return named is Arguments.MEMBERS  # of the others, numbers are ranks, limits and scores
     flags = sum(text in _FLAGS for text in texts[:6])
     return place >= flags and (place - flags) % 2 == 1
 
 
-def _named_in(command: str) -> Names:
-    return FACTS[command].names if command in FACTS else Names.OTHER
+def _named_in(command: str) -> Arguments:
+    return FACTS[command].names if command in FACTS else Arguments.OTHER
 
 
 def _text(argument: object) -> str:

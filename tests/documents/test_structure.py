@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,21 @@ def test_the_drawing_has_every_room():
 def test_no_file_is_too_long():
     lines = {path: len((ROOT / path).read_text().splitlines()) for path in modules(*PACKAGES, "tests")}
     assert {str(path): count for path, count in lines.items() if count > LONGEST} == {}
+
+
+def test_no_two_classes_or_types_have_the_same_name():
+    """A reader who meets a name knows what it is, and a search for it leads to one place. Django asks for `Command`."""
+    found = defaultdict(list)
+    for path in modules(*PACKAGES[:3]):
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(str(path))
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name, made = node.targets[0].id, ast.unparse(node.value)
+                if re.fullmatch("[A-Z]+[a-z]+[A-Za-z]*", name) and not made.startswith("TypeVar("):
+                    found[name].append(str(path))
+    assert len(found) > 500
+    assert {name: paths for name, paths in found.items() if len(paths) > 1 and name != "Command"} == {}
 
 
 def test_no_test_file_imports_from_another_test_file():

@@ -30,9 +30,9 @@ MUTANTS = [
         """            pipe.execute()
             seen = {uid: stored for uid, stored in self.stored(seen).items() if stored != seen[uid]}
 """,
-        """            asked = {uid: pipe.hmget(keys.user(uid), Stored._fields) for uid in seen}
+        """            asked = {uid: pipe.hmget(keys.user(uid), StoredNames._fields) for uid in seen}
             pipe.execute()
-            seen = {uid: now for uid, one in asked.items() if (now := Stored(*one.value)) != seen[uid]}
+            seen = {uid: now for uid, one in asked.items() if (now := StoredNames(*one.value)) != seen[uid]}
 """,
         (NAMES,),
     ),

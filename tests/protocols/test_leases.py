@@ -17,7 +17,7 @@ from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.joining import Applications, Invitations, Joining
 from accounts.media.decoding import Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import AccountDeletion, Registration
@@ -184,9 +184,9 @@ def picture_described(store, raw):
 def profile_picture_removed(store, raw):
     red = decoded_once(picture_file(), Shape.PROFILE)
     Pictures(store).add(CAROL, red)
-    ProfilePictures(store).choose(CAROL, Kind.PICTURE, red.digest)
+    ProfilePictures(store).choose(CAROL, ProfilePicture.PICTURE, red.digest)
     act = Act(what="", by=BOB, whom=CAROL, reason=WHY)
-    return lambda: remove_picture(store, act, Kind.PICTURE, red.digest, blocks=False)
+    return lambda: remove_picture(store, act, ProfilePicture.PICTURE, red.digest, blocks=False)
 
 
 def picture_allowed(store, raw):

@@ -11,14 +11,14 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from webauthn.helpers import bytes_to_base64url
 
 from accounts.second_factor import repository
-from accounts.second_factor.passkeys import Asked, Purpose, Site, added, options_to_add
+from accounts.second_factor.passkeys import Asker, Purpose, RelyingParty, added, options_to_add
 from accounts.second_factor.repository import Factors, SecondFactors
 from accounts.users.entities import User
 from retwis_site.store.client import Store
 from tests.support.clock import Clock
 
 ORIGIN = "http://testserver"
-SITE = Site("testserver", ORIGIN)
+SITE = RelyingParty("testserver", ORIGIN)
 UP, UV, ATTESTED, EXTENDED = 1, 4, 64, 128  # flags of authenticator data
 
 
@@ -51,7 +51,7 @@ def shared_lists(number: int) -> bytes:
 class Authenticator:
     """A passkey: a key pair, its id, whose it is, and a counter."""
 
-    def __init__(self, uid: int = 1, *, counts: bool = True, verifies: bool = True, site: Site = SITE) -> None:
+    def __init__(self, uid: int = 1, *, counts: bool = True, verifies: bool = True, site: RelyingParty = SITE) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.id = hashlib.sha256(str(self._key.private_numbers().private_value).encode()).digest()[:16]
         self._uid, self.counter, self._counts = uid, 0, counts
@@ -82,7 +82,7 @@ class Authenticator:
         )
 
     def add(self, store: Store, name: str = "Phone") -> None:
-        asked = Asked(Purpose.ADD, "")
+        asked = Asker(Purpose.ADD, "")
         options = options_to_add(SITE, User(self._uid, "alice"), Factors(), asked)
         SecondFactors(store).add_passkey(self._uid, *added(self.create(options), name, SITE, asked))
 

@@ -24,7 +24,7 @@ from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
 from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
-from timeline.account_data.restoring import Named, OldPost, named, restored
+from timeline.account_data.restoring import NamedPost, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
@@ -163,7 +163,7 @@ class Download:
                 self._places.append(place)
 
 
-def _named(post: Line, field_name: str) -> Named | None:
+def _named(post: Line, field_name: str) -> NamedPost | None:
     pid, address = post.get(field_name), post.get(f"{field_name}_address")
     return None if pid is None else named(pid, address if isinstance(address, str) else "")
 

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from django.conf import settings
 
 from accounts.media.decoding import PictureRefused, Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import ANIMATED, Mark, Pictures
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import StoreError
@@ -57,7 +57,7 @@ from timeline.timelines.profile import Pins
 ADDRESS = re.compile(r"/@([^/]+)/(\d+)/$")
 
 
-class Named(NamedTuple):
+class NamedPost(NamedTuple):
     """A post as a download names it."""
 
     pid: int
@@ -70,14 +70,14 @@ class OldPost(NamedTuple):
     pid: int
     time: int  # unix seconds
     body: str
-    reply_to: Named | None = None
-    quote: Named | None = None
+    reply_to: NamedPost | None = None
+    quote: NamedPost | None = None
     texts: tuple[Version, ...] = ()  # of an edited post; the newest last
     language: str = ""  # a code
     media: Media = NO_MEDIA  # named as in the file, until they are brought back
 
 
-class Target(NamedTuple):
+class PostHere(NamedTuple):
     """A post of this site."""
 
     pid: int
@@ -87,36 +87,36 @@ class Target(NamedTuple):
     links: Links
 
 
-def named(pid: int, address: str) -> Named:
+def named(pid: int, address: str) -> NamedPost:
     """The post with this id; `address`: of its page, which has the name of its author."""
     found = ADDRESS.search(unquote(address))
-    return Named(pid, UsernameConverter().to_python(found[1]).lower() if found and found[2] == str(pid) else "")
+    return NamedPost(pid, UsernameConverter().to_python(found[1]).lower() if found and found[2] == str(pid) else "")
 
 
-def find(store: Store, pids: Collection[int]) -> dict[int, Target]:
+def find(store: Store, pids: Collection[int]) -> dict[int, PostHere]:
     """The posts with these ids that somebody can read. Three round trips; none without ids."""
     posts = Posts(store).published(pids)
     people = Users(store).people({post.uid for post in posts})
     return {
-        post.pid: Target(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
+        post.pid: PostHere(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
         for post in posts
         if post.uid in people
     }
 
 
-def is_same(target: Target, named_post: Named, when: int) -> bool:
+def is_same(target: PostHere, named_post: NamedPost, when: int) -> bool:
     """Whether a post of this site is the one that a download names. `when`: of what names it, in unix seconds."""
     return target.author == named_post.author and target.time <= when
 
 
-class Conversation:
+class RestoredLinks:
     """The links of posts that are brought back. `find` the posts that a chunk names, then ask for its `links`."""
 
     def __init__(self, store: Store, uid: int) -> None:
         self._store = store
         self._uid = uid
         self._own: dict[int, int] = {}  # ids on this site, by the ids of the download
-        self._found: dict[int, Target] = {}  # by ids on this site
+        self._found: dict[int, PostHere] = {}  # by ids on this site
         self._owners: dict[str, int] = {}  # uids by the names that texts mention
         self.plain_replies = 0
         self.plain_quotes = 0
@@ -151,10 +151,10 @@ class Conversation:
                 reply_to_user=parent.uid,
                 above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
             )
-        self._found[pid] = Target(pid, self._uid, "", post.time, links)
+        self._found[pid] = PostHere(pid, self._uid, "", post.time, links)
         return links
 
-    def _target(self, one: Named | None, when: int) -> Target | None:
+    def _target(self, one: NamedPost | None, when: int) -> PostHere | None:
         if one is None:
             return None
         if one.pid in self._own:
@@ -173,7 +173,7 @@ def restored() -> list[Relation]:
     return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW, HOME_TAG) if one not in {FOLLOW, REPOST}]
 
 
-Found = list[Edge | None]  # for each line; None: it leads to what is not here
+FoundEdges = list[Edge | None]  # for each line; None: it leads to what is not here
 
 
 class RestoredRelations:
@@ -200,7 +200,7 @@ class RestoredRelations:
         self._add(HOME_TAG, lines[HOME_TAG.kind][:MOST_AT_HOME], self._tags)
         return missing
 
-    def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: Conversation) -> int:
+    def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: RestoredLinks) -> int:
         """Likes and the like of the posts that this site has. Returns the number of the others."""
         find = partial(self._posts, conversation)
         return sum(self._add(one, lines[one.kind], find) for one in restored() if one.target.is_post)
@@ -210,7 +210,7 @@ class RestoredRelations:
         if pid is not None and self._store.hget(keys.user(self._uid), "pinned") is None:
             Pins(self._store).pin(self._uid, pid)
 
-    def _add(self, relation: Relation, lines: Sequence[Line], find: Callable[[Sequence[Line]], Found]) -> int:
+    def _add(self, relation: Relation, lines: Sequence[Line], find: Callable[[Sequence[Line]], FoundEdges]) -> int:
         """Returns how many lines lead to what is not here."""
         missing = 0
         for some in batches(lines, AT_ONCE):
@@ -220,19 +220,19 @@ class RestoredRelations:
             missing += edges.count(None)
         return missing
 
-    def _people(self, lines: Sequence[Line]) -> Found:
+    def _people(self, lines: Sequence[Line]) -> FoundEdges:
         uids = [Users(self._store).find(line["username"]) for line in lines]
         people = Users(self._store).people([uid for uid in uids if uid is not None])
         return [to_person(self._uid, uid) if uid in people and uid != self._uid else None for uid in uids]
 
-    def _tags(self, lines: Sequence[Line]) -> Found:
+    def _tags(self, lines: Sequence[Line]) -> FoundEdges:
         spellings = self._store.hmget(keys.tags(), [line["tag"] for line in lines])
         return [Edge(self._uid, line["tag"]) if used else None for line, used in zip(lines, spellings, strict=True)]
 
-    def _posts(self, conversation: Conversation, lines: Sequence[Line]) -> Found:
+    def _posts(self, conversation: RestoredLinks, lines: Sequence[Line]) -> FoundEdges:
         own = [conversation.id_of(line["id"]) for line in lines]
         found = find(self._store, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
-        edges: Found = []
+        edges: FoundEdges = []
         for line, pid in zip(lines, own, strict=True):
             target = found.get(pid or line["id"])
             if target is not None and (
@@ -271,7 +271,7 @@ class Restoring:
         self._outbox = Outbox(store)
         self._ids = post_ids(store)
         self._present: dict[bytes, list[int]] = defaultdict(list)  # the ids of the author's posts, by their digests
-        self.conversation = Conversation(store, uid)
+        self.conversation = RestoredLinks(store, uid)
         self._counted = 0  # the highest id that the counter had given out
         self._began = 0.0  # monotonic seconds
         self._post_jobs: list[str] = []  # those that are in the outbox
@@ -494,8 +494,8 @@ class RestoredPictures:
     def to_profile(self, account: Line) -> None:
         """The profile picture and the header, where the account has none. Round trips of `Pictures.take` and of
         `ProfilePictures.choose` for each, and one."""
-        stored = self._store.hmget(keys.user(self._uid), [*Kind])
-        for kind, present in zip(Kind, stored, strict=True):
+        stored = self._store.hmget(keys.user(self._uid), [*ProfilePicture])
+        for kind, present in zip(ProfilePicture, stored, strict=True):
             named = account.get(kind, "")
             if not present and is_digest(named):
                 taken = self._taken(named, kind.shape)

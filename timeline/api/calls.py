@@ -15,7 +15,7 @@ from django.utils.encoding import iri_to_uri
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from retwis_site.http.apps import Invalid, Sent
+from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
 from timeline.people.lists import Cursor
@@ -50,7 +50,7 @@ class Call:
 
     request: RetwisRequest
     named: Mapping[str, str]  # what the address names: `id` of `/api/v1/statuses/:id`
-    sent: Sent
+    sent: SentTexts
 
     @property
     def viewer(self) -> Viewer:

@@ -44,7 +44,7 @@ def version() -> str:
     return f"{SPEAKS} (compatible; Retwis {_version_of_code()})"
 
 
-class Numbers(NamedTuple):
+class SiteNumbers(NamedTuple):
     """How large the site is."""
 
     people: int
@@ -59,7 +59,7 @@ FOUR_WEEKS, HALF_A_YEAR = 28 * 24 * 3600, 180 * 24 * 3600
 _active: Memory[str, tuple[int, int]] = Memory(size=2, seconds=3600)
 
 
-def _about() -> tuple[Numbers, Site]:
+def _about() -> tuple[SiteNumbers, Site]:
     """How large the site is, and its words. Nobody's token is checked: Mastodon answers here when it has ended, and
     Mastodon.py asks before each first call. One round trip; once an hour and process four or more besides."""
     store = connect()
@@ -70,7 +70,7 @@ def _about() -> tuple[Numbers, Site]:
     if active is None:
         active = _active_people(store)
         _active.put("", active)
-    return Numbers(people.value, posts.value, *active), site.value
+    return SiteNumbers(people.value, posts.value, *active), site.value
 
 
 def _active_people(store: Store) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from accounts.media.decoding import Shape
 from accounts.media.repository import PictureGone, Pictures
-from retwis_site.http.apps import Invalid, Sent
+from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -85,7 +85,7 @@ def _keep_draft(uid: int, picture: Picture) -> None:
     connect().set_ex(keys.media_draft(uid, picture.digest), f"{picture.focus} {picture.alt}", keys.media_draft.lives)
 
 
-def _focus(sent: Sent) -> str:
+def _focus(sent: SentTexts) -> str:
     """As `Picture.focus`. Raises Invalid."""
     try:
         numbers = [round(float(part), 4) for part in (sent.text("focus") or "").split(",", maxsplit=2) if part]

@@ -24,7 +24,7 @@ from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action, Reports
-from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows, people_of
+from timeline.notices import Inbox, NoticeKind, Row, ask_noticed, ask_rows, people_of
 from timeline.notifications.repository import Decided, Group, Item, Notifications, group_of
 from timeline.people.lists import ask_listed
 from timeline.posts.repository import Posts
@@ -42,13 +42,13 @@ def id_of(row: Row) -> int:
 
 # A quote is told as a mention: apps of this version of the API know no other word for it.
 TYPES: Mapping[str, str] = {
-    Kind.FOLLOW: "follow",
-    Kind.LIKE: "favourite",
-    Kind.REPOST: "reblog",
-    Kind.REPLY: "mention",
-    Kind.QUOTE: "mention",
-    Kind.MENTION: "mention",
-    Kind.REPORT: "moderation_warning",
+    NoticeKind.FOLLOW: "follow",
+    NoticeKind.LIKE: "favourite",
+    NoticeKind.REPOST: "reblog",
+    NoticeKind.REPLY: "mention",
+    NoticeKind.QUOTE: "mention",
+    NoticeKind.MENTION: "mention",
+    NoticeKind.REPORT: "moderation_warning",
 }
 IN_GROUPS = ("favourite", "reblog", "follow")
 ALONE = "ungrouped-"  # what the key of a notice begins with that is in no group
@@ -67,7 +67,7 @@ def _group_key(row: Row, number: int, in_groups: tuple[str, ...] = _IN_GROUPS) -
     if not row.member.startswith(in_groups):
         return f"{ALONE}{number}"
     kind, what, _ = row.member.split(":")
-    return f"{TYPES[kind]}-{row.when // A_DAY if kind == Kind.FOLLOW else what}"
+    return f"{TYPES[kind]}-{row.when // A_DAY if kind == NoticeKind.FOLLOW else what}"
 
 
 # ---- Entities
@@ -135,7 +135,7 @@ def _together(rows: Sequence[Row], in_groups: Collection[str]) -> Iterable[Toget
 SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
 
 
-class Page:
+class GroupsPage:
     """The groups of one page. `choose` makes them once the notices are read.
 
     The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
@@ -175,7 +175,7 @@ class Page:
         return Listed(items, self._told[0].id, self._told[-1].id, self._has_more)
 
 
-class Read(NamedTuple):
+class GroupsRead(NamedTuple):
     """Groups, with what they name."""
 
     items: list[tuple[Together, Item]]
@@ -183,7 +183,7 @@ class Read(NamedTuple):
     accounts: dict[int, Entity]
 
 
-def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> Read:
+def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> GroupsRead:
     """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more with decisions of
     staff, and one while the accounts are not cached."""
     chosen: dict[Group, Together] = {}
@@ -201,7 +201,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
             made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people]
-    return Read(told, made, people)
+    return GroupsRead(told, made, people)
 
 
 def _naming(me: User, status: Entity, origin: str) -> Entity:
@@ -215,13 +215,13 @@ def _naming(me: User, status: Entity, origin: str) -> Entity:
 
 def _told_to_apps(call: Call, rows: Sequence[Row]) -> Sequence[Row]:
     """What became of the viewer's own reports is on the page alone. One round trip; none without decisions."""
-    told = {row: row.notice.what for row in rows if row.member.startswith(Kind.REPORT)}
+    told = {row: row.notice.what for row in rows if row.member.startswith(NoticeKind.REPORT)}
     reports = Reports(connect()).some([*told.values()])
     others = {row for row, rid in told.items() if rid not in reports or reports[rid].about.whom != call.viewer.uid}
     return [row for row in rows if row not in others] if others else rows
 
 
-def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> Read:
+def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> GroupsRead:
     """The group that is meant. Raises NotFound."""
     found = _read(call, lambda rows: [one for one in _together(rows, in_groups) if is_meant(one)])
     if not found.items:
@@ -253,7 +253,7 @@ ONE_BY_ONE: tuple[str, ...] = ()
 
 
 def notifications(call: Call) -> object:
-    page = Page(call, ONE_BY_ONE)
+    page = GroupsPage(call, ONE_BY_ONE)
     found = _read(call, page.choose)
     return page.listed([_notification(one.rows[0], item, found) for one, item in found.items])
 
@@ -264,7 +264,7 @@ def notification(call: Call) -> object:
     return _notification(one.rows[0], item, found)
 
 
-def _notification(row: Row, item: Item, found: Read) -> Entity:
+def _notification(row: Row, item: Item, found: GroupsRead) -> Entity:
     """https://docs.joinmastodon.org/entities/Notification/"""
     account = found.accounts[item.people[0].uid]
     told = {
@@ -304,7 +304,7 @@ def _in_groups(call: Call) -> Collection[str]:
 
 
 def groups(call: Call) -> object:
-    page = Page(call, _in_groups(call))
+    page = GroupsPage(call, _in_groups(call))
     found = _read(call, page.choose)
     return page.listed(_results(found, page.lowest))
 
@@ -319,7 +319,7 @@ def _named(call: Call) -> tuple[Callable[[Together], bool], Collection[str]]:
     return lambda one: one.key == key, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS
 
 
-def _results(found: Read, lowest: int) -> dict[str, object]:
+def _results(found: GroupsRead, lowest: int) -> dict[str, object]:
     return {
         "accounts": [*found.accounts.values()],
         "statuses": [*found.statuses.values()],
@@ -327,7 +327,7 @@ def _results(found: Read, lowest: int) -> dict[str, object]:
     }
 
 
-def _group(one: Together, item: Item, found: Read, lowest: int) -> Entity:
+def _group(one: Together, item: Item, found: GroupsRead, lowest: int) -> Entity:
     """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
     ids, when = [id_of(row) for row in one.rows], one.rows[0].when
     told = {

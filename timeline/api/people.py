@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.facts.facts import MOST_FACTS, Fact, Facts
 from accounts.media.decoding import PictureRefused
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.settings.views import EDITS, SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
@@ -281,7 +281,7 @@ def verify_credentials(call: Call) -> object:
 
 # Settings of Mastodon that keep an account from others, by the value that does.
 HIDING = {"locked": True, "discoverable": False, "indexable": False, "hide_collections": True}
-PICTURES = {"avatar": Kind.PICTURE, "header": Kind.HEADER}  # by their names in calls
+PICTURES = {"avatar": ProfilePicture.PICTURE, "header": ProfilePicture.HEADER}  # by their names in calls
 
 
 def update_credentials(call: Call) -> object:
@@ -308,7 +308,7 @@ def update_credentials(call: Call) -> object:
     return verify_credentials(call)
 
 
-def _choose_pictures(me: User, files: Mapping[Kind, Any]) -> None:
+def _choose_pictures(me: User, files: Mapping[ProfilePicture, Any]) -> None:
     """Round trips for each: those of `Pictures.upload`, of `ProfilePictures.choose`, and one for the rate limit."""
     for kind, file in files.items():
         RateLimits(connect()).count(EDITS, str(me.uid))
@@ -320,7 +320,7 @@ def _choose_pictures(me: User, files: Mapping[Kind, Any]) -> None:
         forget_profile(me.uid)
 
 
-def remove_picture(kind: Kind, call: Call) -> object:
+def remove_picture(kind: ProfilePicture, call: Call) -> object:
     me = call.viewer.require_user()
     ProfilePictures(connect()).remove(me.uid, kind)
     forget_profile(me.uid)
@@ -482,8 +482,8 @@ def mutes(call: Call) -> object:
 ENDPOINTS = (
     Endpoint("GET", "/api/v1/accounts/verify_credentials", verify_credentials, "profile"),
     Endpoint("PATCH", "/api/v1/accounts/update_credentials", update_credentials, "write:accounts"),
-    Endpoint("DELETE", "/api/v1/profile/avatar", partial(remove_picture, Kind.PICTURE), "write:accounts"),
-    Endpoint("DELETE", "/api/v1/profile/header", partial(remove_picture, Kind.HEADER), "write:accounts"),
+    Endpoint("DELETE", "/api/v1/profile/avatar", partial(remove_picture, ProfilePicture.PICTURE), "write:accounts"),
+    Endpoint("DELETE", "/api/v1/profile/header", partial(remove_picture, ProfilePicture.HEADER), "write:accounts"),
     Endpoint("GET", "/api/v1/accounts", accounts, "read:accounts", open_to_visitors=True),
     Endpoint("GET", "/api/v1/accounts/lookup", lookup, "read:accounts", open_to_visitors=True),
     Endpoint("GET", "/api/v1/accounts/search", search, "read:accounts"),

@@ -15,7 +15,7 @@ from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
-from timeline.api.entities import Entity, Profile, Shown, account_of, status_of, written_statuses
+from timeline.api.entities import BesidePosts, Entity, Profile, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post
 from timeline.posts.reading.cached_posts import cached_records
@@ -25,7 +25,7 @@ from timeline.timelines.profile import PINNED
 # ---- Profiles. A process keeps them for seconds, as it keeps people.
 
 
-class _Read(NamedTuple):
+class _ProfileRead(NamedTuple):
     """What one round trip says of a profile. Its dates may need another one, since they depend on it."""
 
     bio: str
@@ -36,11 +36,11 @@ class _Read(NamedTuple):
     header: str  # the digest of the header; empty without one
 
 
-def _read(uid: int, replies: Sequence[Any]) -> _Read:
+def _read(uid: int, replies: Sequence[Any]) -> _ProfileRead:
     (bio, header, *facts), statuses, newest, *sizes = replies
     pids = stored_ids(keys.updates(uid), newest)
     header = stored_digest(keys.user(uid), header)
-    return _Read(bio or "", tuple(facts), follow_counts(uid, sizes), statuses, pids[0] if pids else None, header)
+    return _ProfileRead(bio or "", tuple(facts), follow_counts(uid, sizes), statuses, pids[0] if pids else None, header)
 
 
 _PROFILE = Question(
@@ -60,11 +60,11 @@ def forget_profile(uid: int) -> None:
     _profiles.forget(uid)
 
 
-class Profiles:
+class NamedProfiles:
     """The profiles of the people whom one answer names."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, Reply[_Read]] = {}
+        self._asked: dict[int, Reply[_ProfileRead]] = {}
         self._found: dict[int, Profile] = {}
         self._fresh: set[int] = set()
 
@@ -101,7 +101,7 @@ class Profiles:
         return self._found
 
 
-def _profile(uid: int, one: _Read, joined: Mapping[int, int], times: Mapping[int, int]) -> Profile:
+def _profile(uid: int, one: _ProfileRead, joined: Mapping[int, int], times: Mapping[int, int]) -> Profile:
     last = None if one.last_pid is None else times.get(one.last_pid)
     facts = tuple(facts_of(uid, *one.facts))
     return Profile(one.bio, facts, one.follows, one.statuses, joined.get(uid, 0), last, one.header)
@@ -122,8 +122,8 @@ def _ask_times(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
 
 def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[int, Entity]]:
     """Accounts by uid, in the order of `uids`, without unknown uids, deleted and suspended accounts. `origin`: as
-    `origin_of` gives it. Round trips as for `Profiles.reading`."""
-    uids, profiles = [*dict.fromkeys(uids)], Profiles()
+    `origin_of` gives it. Round trips as for `NamedProfiles.reading`."""
+    uids, profiles = [*dict.fromkeys(uids)], NamedProfiles()
     profiles.ask(pipe, uids)
     asked = ask_people(pipe, uids)
     yield
@@ -135,7 +135,7 @@ def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[
 def read_profile_now(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User, Profile]]:
     """One person whom the viewer `me` sees, and their profile as it is now. One round trip, two while a date is not
     cached. Raises as `ask_seen_person`."""
-    profiles = Profiles()
+    profiles = NamedProfiles()
     profiles.ask_fresh(pipe, uid)
     [user] = yield from trip(ask_seen_person(pipe, me, uid))
     found = yield from profiles.reading(pipe, [user])
@@ -151,9 +151,9 @@ def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Ent
 # ---- Statuses
 
 
-_OfViewer = tuple[frozenset[str], int | None]  # the threads that the viewer has muted, and the pinned post
-_OF_VIEWER: Question[_OfViewer] = together(MUTED_THREADS, PINNED, read=lambda muted, pinned: (muted, pinned))
-NOTHING_OF_VIEWER = Result[_OfViewer](lambda: (frozenset(), None))
+_MutedAndPinned = tuple[frozenset[str], int | None]  # the threads that the viewer has muted, and the pinned post
+_OF_VIEWER: Question[_MutedAndPinned] = together(MUTED_THREADS, PINNED, read=lambda muted, pinned: (muted, pinned))
+NOTHING_OF_VIEWER = Result[_MutedAndPinned](lambda: (frozenset(), None))
 
 # By uid of the viewer, whom the last answer named. The next one asks for their profiles in its first round trip. 1 MB.
 _named_last: Memory[int, tuple[int, ...]] = Memory(size=2000, seconds=3600)
@@ -169,13 +169,13 @@ class Statuses:
         self.origin = origin_of(call.request)
         self._store = connect()
         self._viewer = call.viewer
-        self._profiles = Profiles()
-        self._of_viewer: Handle[_OfViewer] | None = None
+        self._profiles = NamedProfiles()
+        self._of_viewer: Handle[_MutedAndPinned] | None = None
         self._viewer.besides = self._ask_besides
 
     def _ask_besides(self, pipe: Pipe, me: int | None) -> None:
         """Two commands, and seven for the viewer's own profile; none for a visitor. And for each profile that is not
-        cached, as for `Profiles.ask`."""
+        cached, as for `NamedProfiles.ask`."""
         self._of_viewer = NOTHING_OF_VIEWER
         if me is None:
             return
@@ -198,7 +198,7 @@ class Statuses:
         """As `of`, for a page of statuses."""
         return written_statuses(posts, self._shown(posts))
 
-    def _shown(self, posts: Sequence[Post]) -> Shown:
+    def _shown(self, posts: Sequence[Post]) -> BesidePosts:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
         muted, pinned = (self._of_viewer or NOTHING_OF_VIEWER).value
@@ -219,4 +219,4 @@ class Statuses:
         profiles = rest(pipe, self._profiles.reading(pipe, authors.values()))
         if me is not None:
             _named_last.put(me, tuple(authors))
-        return Shown(self.origin, people.value, profiles, muted, pinned)
+        return BesidePosts(self.origin, people.value, profiles, muted, pinned)

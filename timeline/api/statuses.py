@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.http.apps import Invalid, Sent
+from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
@@ -22,9 +22,9 @@ from timeline.conversation.repository import (
     LIKING,
     MUTING_THREADS,
     REPOSTING,
-    Act,
     ActedBy,
     Acting,
+    ActOnPost,
     Threads,
 )
 from timeline.posts.composer import EditForm, PostForm, alt_of
@@ -43,12 +43,12 @@ from timeline.timelines.profile import Pins
 # ---- What is sent for a new or edited status
 
 
-def _text(sent: Sent) -> str:
+def _text(sent: SentTexts) -> str:
     """This site hides no text behind a warning, so a warning stands above the text."""
     return "\n\n".join(filter(None, (sent.text("spoiler_text"), sent.text("status"))))
 
 
-def _refuse_what_is_not_here(sent: Sent) -> None:
+def _refuse_what_is_not_here(sent: SentTexts) -> None:
     """All posts are public: none that shall be private is published. An unlisted post is for everyone, too. Raises
     Invalid."""
     if sent.text("visibility") not in (None, "", "public", "unlisted"):
@@ -59,7 +59,7 @@ def _refuse_what_is_not_here(sent: Sent) -> None:
         raise Invalid("There are no polls here")
 
 
-def _refuse_other_pictures(sent: Sent, media: Media) -> None:
+def _refuse_other_pictures(sent: SentTexts, media: Media) -> None:
     """An edit keeps the pictures. Apps send them again, as they are. Raises Invalid when they ask for other ones."""
     digests = {picture.digest for picture in media.pictures}
     others = "media_ids" in sent and {*sent.texts("media_ids")} != digests
@@ -69,13 +69,13 @@ def _refuse_other_pictures(sent: Sent, media: Media) -> None:
         raise Invalid("The pictures of a post stay as they are. Nothing was changed")
 
 
-def _language(sent: Sent) -> str:
+def _language(sent: SentTexts) -> str:
     """Empty when none was sent, or what is none."""
     code = sent.text("language") or ""
     return code if is_language(code) else ""
 
 
-def _new_post(sent: Sent, token: str, uid: int) -> tuple[NewPost, str]:
+def _new_post(sent: SentTexts, token: str, uid: int) -> tuple[NewPost, str]:
     """What is to be published, and its one-time token. Two round trips with pictures, else none; one more for a picture
     without a description. Raises Invalid, DescriptionMissing."""
     _refuse_what_is_not_here(sent)
@@ -208,7 +208,7 @@ def history(call: Call) -> object:
 # ---- What people do with a status. A repost stands for what it reposts, which is what the answer shows.
 
 
-def _acting(find: Callable[[Call], Post], act: Act) -> Callable[[Call], object]:
+def _acting(find: Callable[[Call], Post], act: ActOnPost) -> Callable[[Call], object]:
     """Round trips: one finds the post, then those of the act, and those of `_shown`."""
 
     def endpoint(call: Call) -> object:
@@ -219,7 +219,7 @@ def _acting(find: Callable[[Call], Post], act: Act) -> Callable[[Call], object]:
     return endpoint
 
 
-def _limited(act: Act) -> Callable[[Call], object]:
+def _limited(act: ActOnPost) -> Callable[[Call], object]:
     """As often as the pages allow it. Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
 
     def counted(store: Store, me: int, post: Post) -> None:
@@ -229,7 +229,7 @@ def _limited(act: Act) -> Callable[[Call], object]:
     return _acting(_find, counted)
 
 
-def _undo(act: Act) -> Callable[[Call], object]:
+def _undo(act: ActOnPost) -> Callable[[Call], object]:
     """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404: the viewer
     does not see the status."""
     return _acting(partial(_find, find=find_post_or_hidden), act)

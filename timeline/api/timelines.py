@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from retwis_site.http.apps import Sent
+from retwis_site.http.apps import SentTexts
 from retwis_site.store.client import connect
 from timeline.api.calls import Call, Endpoint, Listed, number_of
 from timeline.api.reading import Statuses
 from timeline.conversation.repository import SavedPage, SavedPart, SavedPosts
 from timeline.people.lists import Cursor
-from timeline.posts.entities import Page
+from timeline.posts.entities import PostsPage
 from timeline.posts.links import folded
 from timeline.posts.reading.post_reader import AskAboutAuthors
 from timeline.posts.reading.visibility import Rule, WithPictures
@@ -25,7 +25,7 @@ MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
 MOST_READS = 5  # for a page of which what was read before has no post
 
 
-def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors], Page | SavedPage]) -> Listed:
+def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors], PostsPage | SavedPage]) -> Listed:
     """A part of a list of posts as the answer to a call. While what was read has no post, what follows is read, too:
     apps take a page without a post for the end."""
     for _ in range(MOST_READS):
@@ -65,7 +65,7 @@ def tag(call: Call) -> object:
     return _listed(Statuses(call), part, partial(TagPages(connect()).part, call.viewer, tags, _rules(sent)))
 
 
-def _rules(sent: Sent) -> list[Rule]:
+def _rules(sent: SentTexts) -> list[Rule]:
     return [WithPictures()] if sent.flag("only_media") else []
 
 

@@ -15,7 +15,7 @@ from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
+from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
@@ -28,12 +28,12 @@ from timeline.timelines.profile import ask_numbers
 # ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
 
 
-Act = Callable[[Store, int, Post], None]  # `int`: the uid of the user
+ActOnPost = Callable[[Store, int, Post], None]  # `int`: the uid of the user
 
 
 class Acting(NamedTuple):
-    do: Act
-    undo: Act
+    do: ActOnPost
+    undo: ActOnPost
 
 
 def _edge(me: int, post: Post) -> tuple[int, int, int]:
@@ -414,7 +414,7 @@ class _AsksWhomTheViewerFollows:
 class QuotesPage:
     author: User  # of the quoted post
     pid: int
-    page: Page
+    page: PostsPage
     hides_all: bool  # there are quotes, of which the viewer sees none
 
 
@@ -439,7 +439,7 @@ class Quotes(Repository):
         pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
-        return QuotesPage(author, pid, Page(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
+        return QuotesPage(author, pid, PostsPage(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
 
 
 # ---- Who likes a post, and who has reposted it.

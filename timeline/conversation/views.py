@@ -30,8 +30,7 @@ from timeline.conversation.feature import ACTIONS
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.composer import composer
-from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
-from timeline.posts.entities import Page as PostsPage
+from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, PostsPage, Unavailable
 from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, cards, phrases, shortened
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
@@ -48,7 +47,7 @@ from timeline.timelines.profile import PINNED
 POST = "@<username:username>/<id:pid>/"
 
 
-def act_on_posts(act: repository.Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
+def act_on_posts(act: repository.ActOnPost, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: a message
     about what no card shows. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a
     person with a block between them and the viewer."""
@@ -67,7 +66,7 @@ def act_on_posts(act: repository.Act, said: str | Promise = "") -> Callable[...,
     return view
 
 
-def _undo(act: repository.Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
+def _undo(act: repository.ActOnPost, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
     page, so the page that has the button is opened anew."""
 
@@ -312,7 +311,7 @@ IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreig
 THREAD = Page("timeline/conversation/thread.html", here="post")
 AUTHOR = Fragment("timeline/conversation/_author.html")
 BRANCH = Fragment("timeline/conversation/_branch.html", shape={"more": ("", "branch", "others")})
-KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
+KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Interactions`; each has a page
 NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
 UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"deleted_by": ("", *DeletedBy)})
 

@@ -21,8 +21,8 @@ from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import batches, for_each
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
-from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, Draft, People, Stream
-from timeline.notices import KEPT, MARK, Kind, Notice
+from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPost, Stream, Writers
+from timeline.notices import KEPT, MARK, Notice, NoticeKind
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
@@ -39,7 +39,7 @@ FOLLOWED = 9 * 60  # seconds ago: the newest follow of the demo user
 BOOKMARKS = 8
 
 
-def showcase(people: People, now: int) -> list[Draft]:
+def showcase(people: Writers, now: int) -> list[DemoPost]:
     """The posts of the showcase, each behind what it names. With the newest follow they cause seven unread
     notices."""
 
@@ -47,21 +47,21 @@ def showcase(people: People, now: int) -> list[Draft]:
         return now - minutes * 60
 
     one, two, three, four, five, six = range(DEMO + 1, DEMO + 7)
-    question = Draft(DEMO, ago(50), is_question=True, likes={four: ago(18), five: ago(15), six: ago(40)})
-    answer = Draft(one, ago(43), answers=question, likes={DEMO: ago(36)})
-    thanks = Draft(DEMO, ago(36), answers=answer)
-    goes = Draft(two, ago(34), answers=question, is_deleted=True)
+    question = DemoPost(DEMO, ago(50), is_question=True, likes={four: ago(18), five: ago(15), six: ago(40)})
+    answer = DemoPost(one, ago(43), answers=question, likes={DEMO: ago(36)})
+    thanks = DemoPost(DEMO, ago(36), answers=answer)
+    goes = DemoPost(two, ago(34), answers=question, is_deleted=True)
     drafts = [
         question,
         answer,
         thanks,
-        Draft(one, ago(31), answers=thanks),
+        DemoPost(one, ago(31), answers=thanks),
         goes,
-        Draft(DEMO, ago(28), answers=goes),
-        Draft(three, ago(12), answers=question),
-        Draft(four, ago(7), reposts=question),
-        Draft(five, ago(5), quotes=question),
-        Draft(
+        DemoPost(DEMO, ago(28), answers=goes),
+        DemoPost(three, ago(12), answers=question),
+        DemoPost(four, ago(7), reposts=question),
+        DemoPost(five, ago(5), quotes=question),
+        DemoPost(
             six,
             ago(3),
             text=f"Seeds to give away:\n- two kinds of tomatoes\n- beans\n- basil\n\n@{people.names[0]}, you asked?",
@@ -73,7 +73,7 @@ def showcase(people: People, now: int) -> list[Draft]:
     return drafts
 
 
-def bookmarked(drafts: Sequence[Draft]) -> list[Draft]:
+def bookmarked(drafts: Sequence[DemoPost]) -> list[DemoPost]:
     """The posts that the demo user has bookmarked: the last ones of others that many like."""
     others = [draft for draft in drafts if draft.author != DEMO and not draft.is_deleted and not draft.reposts]
     return sorted(others[-20 * BOOKMARKS :], key=lambda draft: -len(draft.likes))[:BOOKMARKS]
@@ -83,22 +83,22 @@ def bookmarked(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 @dataclass(frozen=True)
-class Step:
+class SeedWrite:
     """One HSET or ZADD: a hash's fields, or a sorted set's members with their scores."""
 
     key: str
     fields: dict[str, str] | None = None
     members: dict[str, int] | None = None
 
-    def parts(self, size: int) -> Iterator["Step"]:
+    def parts(self, size: int) -> Iterator["SeedWrite"]:
         """Several commands of at most `size` fields or members, so that none keeps the server busy for long."""
         if len(self.fields or ()) + len(self.members or ()) in range(1, size + 1):  # most
             yield self
             return
         for fields in batches((self.fields or {}).items(), size):
-            yield Step(self.key, fields=dict(fields))
+            yield SeedWrite(self.key, fields=dict(fields))
         for members in batches((self.members or {}).items(), size):
-            yield Step(self.key, members=dict(members))
+            yield SeedWrite(self.key, members=dict(members))
 
     def queue(self, pipe: Pipe) -> None:
         if self.fields is not None:
@@ -116,12 +116,12 @@ DELETED_AFTER = 3600  # seconds
 class StoredPosts:
     """All that follows from the posts of a community."""
 
-    def __init__(self, drafts: Sequence[Draft], now: int) -> None:
+    def __init__(self, drafts: Sequence[DemoPost], now: int) -> None:
         self._drafts = drafts
         self._now = now
         self._sets: dict[str, dict[str, int]] = defaultdict(dict)  # members with scores, by key
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[SeedWrite]:
         """All commands: the sets first, because the numbers in the hashes are counted from them."""
         spellings: dict[str, str] = {}
         for draft in self._drafts:
@@ -132,16 +132,16 @@ class StoredPosts:
             spellings = tags_in(draft.text) | spellings  # the first spelling stays
             self._relate(draft)
         for key, members in self._sets.items():
-            yield Step(key, members=members)
+            yield SeedWrite(key, members=members)
         for draft in self._drafts:
-            yield Step(keys.post(draft.pid), fields=self._fields(draft))
+            yield SeedWrite(keys.post(draft.pid), fields=self._fields(draft))
             if draft.first_text:
                 texts = {str(draft.when): draft.first_text, str(draft.when + EDITED_AFTER): draft.text}
-                yield Step(keys.edits(draft.pid), fields=texts)
-        yield Step(keys.tags(), fields=spellings)
-        yield Step(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
+                yield SeedWrite(keys.edits(draft.pid), fields=texts)
+        yield SeedWrite(keys.tags(), fields=spellings)
+        yield SeedWrite(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
 
-    def _relate(self, draft: Draft) -> None:
+    def _relate(self, draft: DemoPost) -> None:
         """The likes of a post, or whose repost it is."""
         for uid, when in draft.likes.items():
             self._sets[LIKE.truth(uid)][str(draft.pid)] = when
@@ -150,7 +150,7 @@ class StoredPosts:
             self._sets[REPOST.truth(draft.author)][str(draft.reposts.pid)] = draft.pid
             self._sets[keys.reposted_by(draft.reposts.pid)][str(draft.author)] = draft.pid
 
-    def _fields(self, draft: Draft) -> dict[str, str]:
+    def _fields(self, draft: DemoPost) -> dict[str, str]:
         fields = {"user_id": str(draft.author), "time": str(draft.when), **link_fields(links(draft))}
         if draft.reposts:
             return fields
@@ -166,7 +166,7 @@ class StoredPosts:
         return fields
 
 
-def links(draft: Draft) -> Links:
+def links(draft: DemoPost) -> Links:
     """What a post names."""
     above = draft.above
     return Links(
@@ -180,12 +180,12 @@ def links(draft: Draft) -> Links:
     )
 
 
-def demo_notices(drafts: Sequence[Draft]) -> dict[Notice, int]:
+def demo_notices(drafts: Sequence[DemoPost]) -> dict[Notice, int]:
     """What the posts and likes of others tell the demo user, with the dates. The other users have no notices."""
     found: dict[Notice, int] = {}
     for draft in drafts:
         if draft.author == DEMO:
-            found |= {Notice(Kind.LIKE, draft.pid, uid): when for uid, when in draft.likes.items()}
+            found |= {Notice(NoticeKind.LIKE, draft.pid, uid): when for uid, when in draft.likes.items()}
             continue
         kind = _kind(draft)
         if kind and not draft.is_deleted:
@@ -194,15 +194,15 @@ def demo_notices(drafts: Sequence[Draft]) -> dict[Notice, int]:
     return found
 
 
-def _kind(draft: Draft) -> Kind | None:
+def _kind(draft: DemoPost) -> NoticeKind | None:
     """What a post is to the demo user."""
     if draft.answers and draft.answers.author == DEMO:
-        return Kind.REPLY
+        return NoticeKind.REPLY
     if draft.quotes and draft.quotes.author == DEMO:
-        return Kind.QUOTE
+        return NoticeKind.QUOTE
     if draft.reposts and draft.reposts.author == DEMO:
-        return Kind.REPOST
-    return Kind.MENTION if DEMO in (draft.mentions or ()) else None
+        return NoticeKind.REPOST
+    return NoticeKind.MENTION if DEMO in (draft.mentions or ()) else None
 
 
 # ---- The community
@@ -240,17 +240,17 @@ class Community:
         self._has_showcase = plan.users >= FEWEST_USERS and plan.posts >= FEWEST_POSTS
         self._demo_followers: dict[str, int] = {}  # uid -> since when
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[SeedWrite]:
         """All commands. The `users` hash comes last, and without it a store counts as empty. So a seeding that was
         killed can be repeated."""
         for step in self._all():
             yield from step.parts(BATCH)
 
-    def _all(self) -> Iterator[Step]:
+    def _all(self) -> Iterator[SeedWrite]:
         yield from self._users()
         yield from self._follows()
         yield from self._posts()
-        yield Step(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
+        yield SeedWrite(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
 
     def _power_law(self) -> list[float]:
         """Cumulative weights, in the order of the users: k^-POPULARITY for the k-th most popular. Ranks are random;
@@ -260,19 +260,19 @@ class Community:
         self._rng.shuffle(weights)
         return list(accumulate([middle, *weights]))
 
-    def _users(self) -> Iterator[Step]:
+    def _users(self) -> Iterator[SeedWrite]:
         secrets = [new_secret() for _ in self._names]
         display_names, bios = self._about()
         for uid, (name, secret) in enumerate(zip(self._names, secrets, strict=True), 1):
             about = {"name": display_names[uid - 1], "bio": bios[uid - 1]}
             fields = {"username": name, "password": self._password, "auth": secret}
-            yield Step(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
-        yield Step(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
-        yield Step(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
+            yield SeedWrite(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
+        yield SeedWrite(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
+        yield SeedWrite(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
         people = [User(uid, name, display_names[uid - 1]) for uid, name in enumerate(self._names, 1)]
         name_index = dict.fromkeys([entry for user in people for entry in entries(user)], 0)
-        yield Step(keys.users_by_name(), members=name_index)
-        yield Step(keys.skeletons(), fields=holders(dict(enumerate(self._names, 1))))
+        yield SeedWrite(keys.users_by_name(), members=name_index)
+        yield SeedWrite(keys.skeletons(), fields=holders(dict(enumerate(self._names, 1))))
 
     def _about(self) -> tuple[list[str], list[str]]:
         """The display names and bios of all users; the demo user has only a bio. They have their own random
@@ -281,7 +281,7 @@ class Community:
         display_names = ["", *(display_name(name, rng) for name in self._names[1:])]
         return display_names, [DEMO_BIO, *(bio(rng) for _ in self._names[1:])]
 
-    def _follows(self) -> Iterator[Step]:
+    def _follows(self) -> Iterator[SeedWrite]:
         followers: dict[int, dict[str, int]] = {}
         for me, count in enumerate(self._follow_counts(), 1):
             following: dict[str, int] = {}
@@ -293,12 +293,12 @@ class Community:
                 following[str(DEMO)] = self._now - FOLLOWED
             for followed, since in following.items():
                 followers.setdefault(int(followed), {})[str(me)] = since
-            yield Step(keys.following(me), members=following)
+            yield SeedWrite(keys.following(me), members=following)
         self._demo_followers = followers.get(DEMO, {})
         for uid, edges in followers.items():
-            yield Step(keys.followers(uid), members=edges)
+            yield SeedWrite(keys.followers(uid), members=edges)
         counts = {str(uid): len(edges) for uid, edges in followers.items()}
-        yield Step(keys.users_by_followers(), members=counts)
+        yield SeedWrite(keys.users_by_followers(), members=counts)
 
     def _follow_counts(self) -> list[int]:
         """How many users each user follows: uneven numbers with exactly the plan's average, if there are enough."""
@@ -326,27 +326,27 @@ class Community:
             chosen.update(dict.fromkeys(uid for uid in draws if uid != me))
         return list(chosen)[:count]
 
-    def _posts(self) -> Iterator[Step]:
+    def _posts(self) -> Iterator[SeedWrite]:
         """Post ids grow with time, and the last weeks have the most posts."""
-        people = People(self._names, self._joined, self._weights)
+        people = Writers(self._names, self._joined, self._weights)
         planned = showcase(people, self._now) if self._has_showcase else []
         drafts = Stream(people, self._now, self._rng).drafts(self._plan.posts, planned)
         yield from StoredPosts(drafts, self._now).steps()
         if self._has_showcase:
             kept = {str(draft.pid): min(self._now, draft.when + 300) for draft in bookmarked(drafts)}
-            yield Step(BOOKMARK.truth(DEMO), members=kept)
+            yield SeedWrite(BOOKMARK.truth(DEMO), members=kept)
             yield from self._notices(demo_notices(drafts))
 
-    def _notices(self, of_posts: dict[Notice, int]) -> Iterator[Step]:
+    def _notices(self, of_posts: dict[Notice, int]) -> Iterator[SeedWrite]:
         """The notices of the demo user, all but the last seven of them read."""
-        follows = {Notice(Kind.FOLLOW, DEMO, int(uid)): since for uid, since in self._demo_followers.items()}
+        follows = {Notice(NoticeKind.FOLLOW, DEMO, int(uid)): since for uid, since in self._demo_followers.items()}
         newest = sorted((follows | of_posts).items(), key=lambda row: row[1])[-KEPT:]
         noticed = self._now - NOTICED
-        yield Step(keys.notices(DEMO), members={notice.member: when for notice, when in newest} | {MARK: noticed})
-        yield Step(keys.user(DEMO), fields={"noticed": str(noticed)})
+        yield SeedWrite(keys.notices(DEMO), members={notice.member: when for notice, when in newest} | {MARK: noticed})
+        yield SeedWrite(keys.user(DEMO), fields={"noticed": str(noticed)})
 
 
-def write(store: Store, batch: list[Step]) -> None:
+def write(store: Store, batch: list[SeedWrite]) -> None:
     """Send some of the steps. One round trip."""
     for_each(store, lambda pipe, step: step.queue(pipe), batch)
 

@@ -22,8 +22,8 @@ from timeline.posts.entities import LONGEST_POST
 # ` ~ ` separates phrases, `{a|b}` is a choice inside a phrase, and ` ¶ ` is a line break.
 
 
-Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
-Phrases = tuple[Phrase, ...]
+DemoPhrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
+Phrases = tuple[DemoPhrase, ...]
 
 
 def phrases(text: str) -> Phrases:
@@ -35,7 +35,7 @@ def phrases(text: str) -> Phrases:
     )
 
 
-def say(phrase: Phrase, rng: random.Random) -> str:
+def say(phrase: DemoPhrase, rng: random.Random) -> str:
     """The phrase with a choice made in each slot."""
     draw = rng.random
     return "".join([slot[int(draw() * len(slot))] for slot in phrase])
@@ -177,7 +177,7 @@ class Writer:
         tagged = f"{text} {talk.hashtag}" if self._rng.random() < 0.3 else text
         return talk, self.noted(tagged)
 
-    def answer(self, talk: Talk, given: list[Phrase]) -> str:
+    def answer(self, talk: Talk, given: list[DemoPhrase]) -> str:
         """An answer to the question of a talk, as unlike those `given` before as can be; it is added to them."""
         rest = tuple(answer for answer in talk.answers if answer not in given) or talk.answers
         chosen = self._rng.choice(rest)
@@ -250,7 +250,7 @@ class Writer:
             self._add(parts, self._rng.choice(_CLOSERS))
         return parts
 
-    def _add(self, parts: list[str], *some: Phrase) -> None:
+    def _add(self, parts: list[str], *some: DemoPhrase) -> None:
         for phrase in some:
             text = say(phrase, self._rng)
             if self._is_fresh(text):

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from timeline.demo.texts import DEMO_PERSONA, TALKED, Phrase, Talk, Writer, persona, talks_of
+from timeline.demo.texts import DEMO_PERSONA, TALKED, DemoPhrase, Talk, Writer, persona, talks_of
 from timeline.posts.entities import LONGEST_POST
 
 OLDEST_POST = 300 * 86400  # seconds ago
@@ -23,15 +23,15 @@ DEMO_RESTS = 3600  # seconds
 
 
 @dataclass(eq=False, slots=True)
-class Draft:
+class DemoPost:
     """A post, or a repost. `pid` and the texts come last, in the order of time."""
 
     author: int  # uid
     when: int  # unix seconds
     language: str = "en"
-    answers: "Draft | None" = None
-    quotes: "Draft | None" = None
-    reposts: "Draft | None" = None
+    answers: "DemoPost | None" = None
+    quotes: "DemoPost | None" = None
+    reposts: "DemoPost | None" = None
     is_question: bool = False
     is_deleted: bool = False
     is_planned: bool = False  # luck adds nothing to it
@@ -41,16 +41,16 @@ class Draft:
     text: str = ""
     first_text: str = ""  # of an edited post
     talk: Talk | None = None  # of a question
-    given: list[Phrase] = field(default_factory=list)  # the kinds of answers to a question
+    given: list[DemoPhrase] = field(default_factory=list)  # the kinds of answers to a question
 
     @property
-    def above(self) -> list["Draft"]:
+    def above(self) -> list["DemoPost"]:
         """What it answers, nearest first."""
         return [self.answers, *self.answers.above] if self.answers else []
 
 
 @dataclass(frozen=True)
-class People:
+class Writers:
     """Who may write."""
 
     names: Sequence[str]  # of the uids from 1
@@ -65,7 +65,7 @@ class People:
 class Stream:
     """All posts of a community."""
 
-    def __init__(self, people: People, now: int, rng: random.Random) -> None:
+    def __init__(self, people: Writers, now: int, rng: random.Random) -> None:
         self._people = people
         self._now = now
         self._rng = rng
@@ -76,7 +76,7 @@ class Stream:
             for language in who.languages:
                 self._speakers.setdefault(language, []).append(uid)
 
-    def drafts(self, count: int, first: Sequence[Draft] = ()) -> list[Draft]:
+    def drafts(self, count: int, first: Sequence[DemoPost] = ()) -> list[DemoPost]:
         """`count` posts, numbered from 1 in the order of time, with their texts: `first`, and what luck adds."""
         found = list(first)
         while len(found) < count:
@@ -89,10 +89,10 @@ class Stream:
         self._write(found)
         return found
 
-    def answered_by(self, first: Draft, answers: int) -> list[Draft]:
+    def answered_by(self, first: DemoPost, answers: int) -> list[DemoPost]:
         """A thread below a post: answers of others, and what its author and they say to each other."""
-        thread: list[Draft] = []
-        open_ends: list[Draft] = []  # an answer to each of them fits
+        thread: list[DemoPost] = []
+        open_ends: list[DemoPost] = []  # an answer to each of them fits
         when = first.when
         for _ in range(answers):
             when += int(self._rng.expovariate(1 / 1200)) + 20
@@ -104,17 +104,17 @@ class Stream:
                 author = first.author if parent.author != first.author else parent.above[0].author
             else:
                 parent, author = first, other
-            draft = Draft(author, when, first.language, answers=parent)
+            draft = DemoPost(author, when, first.language, answers=parent)
             if len(draft.above) < 3:
                 open_ends.append(draft)
             thread.append(draft)
         return thread
 
-    def _some(self) -> list[Draft]:
+    def _some(self) -> list[DemoPost]:
         """A post, with what follows it."""
         when = int(self._now - self._rng.random() ** 1.5 * OLDEST_POST)
         author = self._author(when)
-        post = Draft(author, when, self._language(author))
+        post = DemoPost(author, when, self._language(author))
         luck = self._rng.random()
         if luck < SHARE_OF_THREADS and post.language in TALKED:
             post.is_question = True
@@ -124,10 +124,10 @@ class Stream:
             return [post, *self._reposts(post)]
         if luck > 1 - SHARE_OF_REPOSTED - SHARE_OF_QUOTED:
             later = self._later(post)
-            return [post, Draft(self._author(later), later, post.language, quotes=post)]
+            return [post, DemoPost(self._author(later), later, post.language, quotes=post)]
         return [post]
 
-    def _speaker(self, first: Draft, when: int) -> int | None:
+    def _speaker(self, first: DemoPost, when: int) -> int | None:
         """Somebody else who may answer a post; None where nobody is found."""
         speakers = self._speakers.get(first.language, [])
         known = bisect_right(speakers, self._people.registered(when))
@@ -153,21 +153,21 @@ class Stream:
         """Until when luck acts on the posts of somebody."""
         return self._now - DEMO_RESTS if author == DEMO else self._now
 
-    def _later(self, post: Draft) -> int:
+    def _later(self, post: DemoPost) -> int:
         """Some time after a post."""
         later = post.when + 60 + int(self._rng.random() ** 3 * LIKED_WITHIN)
         return max(post.when, min(self._ends(post.author), later))
 
-    def _reposts(self, post: Draft) -> list[Draft]:
+    def _reposts(self, post: DemoPost) -> list[DemoPost]:
         known = [uid for uid in self._some_of(post.when, self._rng.randint(1, 3)) if uid != post.author]
-        return [Draft(uid, self._later(post), reposts=post) for uid in known]
+        return [DemoPost(uid, self._later(post), reposts=post) for uid in known]
 
     def _some_of(self, when: int, count: int) -> list[int]:
         """Up to `count` different users who were registered by then."""
         known = self._people.registered(when)
         return self._rng.sample(range(1, known + 1), min(known, count))
 
-    def _decide_fates(self, drafts: list[Draft]) -> None:
+    def _decide_fates(self, drafts: list[DemoPost]) -> None:
         """Who likes what, and what is edited, mentions somebody, or is deleted."""
         answered = {draft.answers for draft in drafts if draft.answers}
         named = {other for draft in drafts for other in (draft.quotes, draft.reposts) if other}
@@ -185,7 +185,7 @@ class Stream:
                 if uid != draft.author:
                     draft.likes[uid] = self._later(draft)
 
-    def _write(self, drafts: list[Draft]) -> None:
+    def _write(self, drafts: list[DemoPost]) -> None:
         """The texts, in the order of time."""
         writer = Writer(self._rng)
         for draft in drafts:
@@ -199,10 +199,10 @@ class Stream:
                 if edited != draft.text:
                     draft.first_text, draft.text = draft.text, edited
 
-    def _may_be_edited(self, draft: Draft) -> bool:
+    def _may_be_edited(self, draft: DemoPost) -> bool:
         return not (draft.answers or draft.quotes) and draft.when < self._now - EDITED_AFTER
 
-    def _text(self, writer: Writer, draft: Draft) -> str:
+    def _text(self, writer: Writer, draft: DemoPost) -> str:
         who = self._personas[draft.author - 1]
         above = draft.above
         if draft.quotes:
@@ -217,7 +217,7 @@ class Stream:
             return writer.answer(talk, above[0].given)
         return writer.thanks(talk) if len(above) == 2 else writer.reply_to_thanks(talk)
 
-    def _mention(self, draft: Draft, name: str) -> None:
+    def _mention(self, draft: DemoPost, name: str) -> None:
         """Name somebody at the end of a post, where that fits."""
         text = f"{draft.text} (@{name})"
         if len(text) <= LONGEST_POST:

@@ -271,7 +271,7 @@ PEOPLE_A_PART = 1000  # an index has room for 50,000 parts (sitemaps.org)
 XML = "application/xml; charset=utf-8"
 
 
-class Names:
+class AllUsernames:
     """All usernames, as a list for Django's paginator. A part is read only when the paginator asks for it, and lacks
     people whom staff has hidden or suspended."""
 
@@ -307,8 +307,8 @@ class ProfilePages(Sitemap):  # type: ignore[type-arg]
 
     limit = PEOPLE_A_PART
 
-    def items(self) -> Names:  # type: ignore[override]
-        return Names()
+    def items(self) -> AllUsernames:  # type: ignore[override]
+        return AllUsernames()
 
     def location(self, name: str) -> str:
         return reverse("profile", args=[name])

@@ -87,7 +87,7 @@ def follow_tags(store: Store, me: int, tags: Sequence[str]) -> None:
 NAME = re.compile(f"@{USERNAME}")
 
 
-class Chosen(NamedTuple):
+class ChosenFollows(NamedTuple):
     """Whom and what the user has chosen to follow."""
 
     names: list[str]  # usernames
@@ -106,11 +106,11 @@ class FirstStepsForm(ProfileForm):
     )
     token = forms.CharField(required=False, widget=forms.HiddenInput, validators=[valid_token])
 
-    def clean_follow(self) -> Chosen:
+    def clean_follow(self) -> ChosenFollows:
         """Without what is no name or tag, and at most as many as the page offers."""
         given = [str(one) for one in self.cleaned_data["follow"] or ()][: 2 * OFFERED]
         names = [one[1:] for one in given if NAME.fullmatch(one)]
-        return Chosen(names, [folded(one[1:]) for one in given if one.startswith("#") and is_tag(one[1:])])
+        return ChosenFollows(names, [folded(one[1:]) for one in given if one.startswith("#") and is_tag(one[1:])])
 
 
 # ---- The view
@@ -145,7 +145,7 @@ def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm) -> bool:
             return False
         NameIndex(connect()).edit(me, given["name"], given["bio"])
         form.save_colour(me)
-    chosen: Chosen = given["follow"]
+    chosen: ChosenFollows = given["follow"]
     for _one in (*chosen.names, *chosen.tags):
         limits.count(FOLLOWS, who)
     follow_people(connect(), me.uid, chosen.names)

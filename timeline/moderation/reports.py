@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.acts import BLOCKED, Roles, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
-from accounts.media.profiles import Kind as ProfilePicture
+from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.accounts import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
@@ -29,7 +29,7 @@ from retwis_site.store.chunks import answer, answers, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
-from timeline.notices import Inbox, Kind, Notice, queue_add, queue_remove
+from timeline.notices import Inbox, Notice, NoticeKind, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
 from timeline.posts.pictures import remove_by_staff, require_picture, with_stored
 from timeline.posts.reading.records import deleted_by, media_field, media_from
@@ -501,7 +501,7 @@ class Deciding(Repository):
         has told them, whether another one has: of their notices the one with the lowest id stays."""
         _tell(self._store, [(report, act.whom)], act.when)
         same = [
-            Notice(Kind.REPORT, one.rid, act.whom)
+            Notice(NoticeKind.REPORT, one.rid, act.whom)
             for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
             if one.decision == act
             or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
@@ -556,13 +556,13 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     A notice of a deleted account, or about one, goes again: a worker may have removed the others before."""
     pipe = store.pipeline()
     for report, uid in told:
-        queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
+        queue_add(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid), when)
     pipe.execute()
     people = {one for report, uid in told for one in (uid, report.about.whom)}
     deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
     for report, uid in told:
         if deleted[uid] is not None or deleted[report.about.whom] is not None:
-            queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
+            queue_remove(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid))
     pipe.execute()
 
 

@@ -17,7 +17,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, emptied,
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget
-from timeline.notices import Inbox, Kind, Notice
+from timeline.notices import Inbox, Notice, NoticeKind
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
 
@@ -119,7 +119,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
         for report in Reports(store).some(stored_ids(key, members)).values():
             Pictures(store).release(uid, report.about.media.digests)
             if report.who is not None:
-                Inbox(store, report.who).remove([Notice(Kind.REPORT, report.rid, report.who)])
+                Inbox(store, report.who).remove([Notice(NoticeKind.REPORT, report.rid, report.who)])
             forget(store, report)  # the members go last: they lead here
         remove_members(store, key, members)
         yield

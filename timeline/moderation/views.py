@@ -18,7 +18,7 @@ from accounts.community.acts import LONGEST_STAFF_NOTE, Records, StaffNotes, all
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
-from accounts.media.profiles import Kind
+from accounts.media.profiles import ProfilePicture
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_acting, for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
@@ -252,7 +252,7 @@ class PictureRemovalForm(ReasonForm):
     digest = forms.CharField(required=False)
     block = forms.BooleanField(required=False)
 
-    def __init__(self, kind: Kind, data: QueryDict | None = None) -> None:
+    def __init__(self, kind: ProfilePicture, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id=f"{kind}_%s")
 
 
@@ -300,7 +300,7 @@ REMOVE = "remove_"  # and one of Kind
 FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
     **dict.fromkeys(("grant", "refuse", "lift", "link"), ReasonForm),
     "delete": DeletionForm,
-    **{f"{REMOVE}{kind}": partial(PictureRemovalForm, kind) for kind in Kind},
+    **{f"{REMOVE}{kind}": partial(PictureRemovalForm, kind) for kind in ProfilePicture},
     "note": NoteForm,
 }
 
@@ -393,11 +393,11 @@ def _imposed(present: Imposed | None) -> dict[str, str]:
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     """The forms of a person's page: the form that was sent, and the others empty."""
-    places = {"delete": "deletion", "note": "note", **{f"{REMOVE}{kind}": f"{kind}_removal" for kind in Kind}}
+    places = {"delete": "deletion", "note": "note", **{f"{REMOVE}{kind}": f"{kind}_removal" for kind in ProfilePicture}}
     place = places.get(act, "form")
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
-    empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in Kind}
+    empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in ProfilePicture}
     return {**empty, "sanctions": sanctions, place: form}
 
 

@@ -15,7 +15,7 @@ from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows, people_of, read_new
+from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, NoticeKind, Row, ask_noticed, ask_rows, people_of, read_new
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
@@ -34,7 +34,7 @@ class Only(StrEnum):
 class Group(NamedTuple):
     """The likes of one post, the reposts of one post, the follows of one day; or one reply, quote or mention."""
 
-    kind: Kind
+    kind: NoticeKind
     what: int  # the post; of follows, the day, counted from the epoch
     people: tuple[int, ...]  # uids, the newest first
     place: Cursor  # of the newest of its notices; the greatest is shown first
@@ -45,14 +45,14 @@ def grouped(rows: Sequence[Row]) -> list[list[Row]]:
     groups: dict[str | int, list[Row]] = {}
     for row in rows:
         about, _, _ = row.member.rpartition(":")  # all but who did it
-        groups.setdefault(row.when // A_DAY if about.startswith(Kind.FOLLOW) else about, []).append(row)
+        groups.setdefault(row.when // A_DAY if about.startswith(NoticeKind.FOLLOW) else about, []).append(row)
     return [*groups.values()]
 
 
 def group_of(rows: Sequence[Row]) -> Group:
     """The group that these rows are."""
     newest, notice = rows[0], rows[0].notice
-    what = newest.when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
+    what = newest.when // A_DAY if notice.kind is NoticeKind.FOLLOW else notice.what
     return Group(notice.kind, what, tuple(dict.fromkeys(people_of(rows))), Cursor(*newest))
 
 
@@ -172,7 +172,7 @@ class Notifications(Repository):
         reader = PostReader(self._store, owner, acted=acted, fresh=just_changed, about_authors=about_authors)
         reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
-        reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])
+        reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])
         pipe.execute()
         posts = {post.pid: post for post in rest(pipe, reading).posts}
         unseen = rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
@@ -181,7 +181,7 @@ class Notifications(Repository):
         decided = self._decided(reports.value)
         items = [
             _decision(group, owner, decided.get(group.what))
-            if group.kind is Kind.REPORT
+            if group.kind is NoticeKind.REPORT
             else _item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts)
             for group in groups
         ]
@@ -211,8 +211,8 @@ def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:
     """None when there is nothing to show: the post is hidden, or all people are hidden or deleted."""
     people = [user for user in loaded if user is not None]
-    post = posts.get(group.what) if group.kind is not Kind.FOLLOW else None
-    if not people or (post is None and group.kind is not Kind.FOLLOW):
+    post = posts.get(group.what) if group.kind is not NoticeKind.FOLLOW else None
+    if not people or (post is None and group.kind is not NoticeKind.FOLLOW):
         return None
     if group.kind in BY_POSTS and post is not None and post.author.uid not in group.people:
         return None

@@ -24,7 +24,7 @@ from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports import SANCTIONS, Action, Report
-from timeline.notices import BY_POSTS, Kind, QuietKinds, parse_notice
+from timeline.notices import BY_POSTS, NoticeKind, QuietKinds, parse_notice
 from timeline.notifications.repository import (
     Decided,
     Item,
@@ -36,7 +36,7 @@ from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 
-Told = Literal["reporter", "reported"]
+ToldAs = Literal["reporter", "reported"]
 
 
 class Outcome(StrEnum):
@@ -53,13 +53,12 @@ BEGINNING = 80  # characters of the text of a post
 NAMED = 2  # people of a group
 
 NOTIFICATIONS = Page("timeline/notifications/notifications.html", here="notifications", shape={"only": tuple(Only)})
-GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST)})
-SENTENCE = Fragment(
-    "timeline/notifications/_sentence.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2)}
-)
+GROUPED = (NoticeKind.FOLLOW, NoticeKind.LIKE, NoticeKind.REPOST)
+GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": GROUPED})
+SENTENCE = Fragment("timeline/notifications/_sentence.html", shape={"kind": GROUPED, "named": (1, 2)})
 BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
 STOPPED = Fragment("timeline/notifications/_stopped.html")
-DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
+DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(ToldAs), "action": tuple(Outcome)})
 
 
 def _with_line(items: Sequence[Item], by: Rendering, read: int, line_after: int | None) -> bytes:
@@ -118,7 +117,7 @@ def _sentence(item: Item, language: str) -> str:
 
 def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) -> bytes:
     report, person = decided
-    told: Told = "reported" if report.about.whom == by.me else "reporter"
+    told: ToldAs = "reported" if report.about.whom == by.me else "reporter"
     iso, when = moment(item.group.place.score, by.language)
     return DECISION.fill_as_sent(
         by.language,
@@ -140,7 +139,7 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
     )
 
 
-def _said(report: Report, told: Told) -> str:
+def _said(report: Report, told: ToldAs) -> str:
     """The moderator's words to a person who is told; empty for none."""
     if report.decision is None:
         return ""
@@ -157,28 +156,28 @@ def _outcome(report: Report) -> Outcome:
 
 
 LABELS = {
-    Kind.FOLLOW: gettext_lazy("Someone follows you"),
-    Kind.LIKE: gettext_lazy("Someone likes your post"),
-    Kind.REPOST: gettext_lazy("Someone reposts your post"),
-    Kind.REPLY: gettext_lazy("Someone replies to you"),
-    Kind.QUOTE: gettext_lazy("Someone quotes your post"),
-    Kind.MENTION: gettext_lazy("Someone mentions you"),
+    NoticeKind.FOLLOW: gettext_lazy("Someone follows you"),
+    NoticeKind.LIKE: gettext_lazy("Someone likes your post"),
+    NoticeKind.REPOST: gettext_lazy("Someone reposts your post"),
+    NoticeKind.REPLY: gettext_lazy("Someone replies to you"),
+    NoticeKind.QUOTE: gettext_lazy("Someone quotes your post"),
+    NoticeKind.MENTION: gettext_lazy("Someone mentions you"),
 }
 
 
-def _box(kind: Kind) -> forms.BooleanField:
+def _box(kind: NoticeKind) -> forms.BooleanField:
     return forms.BooleanField(label=LABELS[kind], required=False)
 
 
 class KindsForm(forms.Form):
     """The kinds of notices that a user gets: a box for each, so that an error page keeps them all."""
 
-    follow = _box(Kind.FOLLOW)
-    like = _box(Kind.LIKE)
-    repost = _box(Kind.REPOST)
-    reply = _box(Kind.REPLY)
-    quote = _box(Kind.QUOTE)
-    mention = _box(Kind.MENTION)
+    follow = _box(NoticeKind.FOLLOW)
+    like = _box(NoticeKind.LIKE)
+    repost = _box(NoticeKind.REPOST)
+    reply = _box(NoticeKind.REPLY)
+    quote = _box(NoticeKind.QUOTE)
+    mention = _box(NoticeKind.MENTION)
 
 
 # ---- Views

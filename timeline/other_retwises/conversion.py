@@ -15,8 +15,8 @@ from retwis_site.maintenance.filling import Filling
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.layouts import Layout
-from timeline.other_retwises.source import AT_ONCE, Account, Edge, Problems, Source, SourcePost
-from timeline.other_retwises.values import Password
+from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, Source, SourcePost
+from timeline.other_retwises.values import ForeignPassword
 
 # ---- Usernames of an import. Here, two names that differ only in letter case are one name; elsewhere they may be
 # two.
@@ -77,7 +77,7 @@ UNKNOWN_TIME = 0  # unix seconds
 
 REPLACED = "texts with bytes that are not UTF-8, which are replaced"
 
-Encode = Callable[[Sequence[Password | None]], list[str | None]]
+Encode = Callable[[Sequence[ForeignPassword | None]], list[str | None]]
 
 
 # ---- The conversion
@@ -152,7 +152,7 @@ class Conversion:
 
     # ---- follows, posts and likes
 
-    def _follow(self, edge: Edge) -> Iterator[Line]:
+    def _follow(self, edge: ForeignEdge) -> Iterator[Line]:
         """Without a time, the follow has the later of both registrations; without these, UNKNOWN_TIME."""
         follower, followed = self._people.get(edge.person), self._people.get(edge.target)
         if follower is None or followed is None:
@@ -185,7 +185,7 @@ class Conversion:
             self._problems.note("replies to posts without a known author", f"post {post.pid}")
         yield line
 
-    def _like(self, edge: Edge) -> Iterator[Line]:
+    def _like(self, edge: ForeignEdge) -> Iterator[Line]:
         if edge.person in self._people:
             yield {"type": "like", "user": edge.person, "post": edge.target, "time": iso(edge.time or UNKNOWN_TIME)}
 

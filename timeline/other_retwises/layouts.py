@@ -13,7 +13,7 @@ from timeline.other_retwises.source import (
     AT_ONCE,
     Account,
     CannotImport,
-    Edge,
+    ForeignEdge,
     ReplyTo,
     Source,
     SourcePost,
@@ -33,7 +33,7 @@ from timeline.other_retwises.values import (
     salted_md5,
 )
 
-Record = Sequence[str | None]  # the values of some fields
+FieldTexts = Sequence[str | None]  # the values of some fields
 
 
 class Layout:
@@ -55,7 +55,7 @@ class Layout:
         self._source = source
         self._problems = source.problems
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         """A person, from the values of `person_fields`."""
         raise NotImplementedError
 
@@ -64,7 +64,7 @@ class Layout:
         for uids in self._uids_of_people():
             yield [self.account(uid, record) for uid, record in self._records(self.person, uids, self.person_fields)]
 
-    def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+    def follows(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
         """Whom these people follow."""
         return edges(self._source, self.following.format, uids, self.ask_following)
 
@@ -82,7 +82,7 @@ class Layout:
             if has_text(text, [author, time, *more], self._source, pid)
         ]
 
-    def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+    def likes(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
         """What these people like."""
         return iter(())
 
@@ -92,15 +92,15 @@ class Layout:
     def _pids(self) -> Iterator[list[int]]:
         return numbers(self._source, self.post)
 
-    def _records(self, key: str, ids: Sequence[int], fields: Sequence[str]) -> list[tuple[int, Record]]:
+    def _records(self, key: str, ids: Sequence[int], fields: Sequence[str]) -> list[tuple[int, FieldTexts]]:
         """One round trip."""
         records = answers(self._source, lambda pipe, number: self._ask_record(pipe, f"{key}{number}", fields), ids)
         return [*records.items()]
 
-    def _ask_record(self, pipe: Pipe, key: str, fields: Sequence[str]) -> Handle[Record]:
+    def _ask_record(self, pipe: Pipe, key: str, fields: Sequence[str]) -> Handle[FieldTexts]:
         return pipe.hmget(key, fields)
 
-    def _replies(self, records: Sequence[tuple[int, Record]]) -> Mapping[int, ReplyTo]:
+    def _replies(self, records: Sequence[tuple[int, FieldTexts]]) -> Mapping[int, ReplyTo]:
         """What those of the posts reply to that are replies."""
         return {}
 
@@ -131,7 +131,7 @@ class Pytwis(Layout):
     person_fields = ("username", "password")
     post, post_fields = "tweet:", ("body", "userid", "unix_time")
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         name, password = record
         return Account(uid, name or "", clear_text(password))
 
@@ -141,11 +141,11 @@ class RetwisSymfony(Layout):
     person_fields = ("username", "password", "registered", "name", "bio")
     post_fields = ("message", "author", "published")
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         username, password, registered, name, bio = record
         return Account(uid, username or "", php_hash(password), unix_seconds(registered), name or "", bio or "")
 
-    def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+    def likes(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
         return edges(self._source, "user:likes:{}".format, uids, ask_sorted_set)
 
 
@@ -156,7 +156,7 @@ class RedisInAction(Layout):
     person_fields = ("login", "name", "signup")
     post, post_fields = "status:", ("message", "uid", "posted")
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         login, name, signup = record
         return Account(uid, login or "", None, unix_seconds(signup), name or "")
 
@@ -182,11 +182,11 @@ class RetwisJ(Layout):
         super().__init__(source)
         self._roots: dict[int, int] = {}  # reply -> the first post of its thread
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         name, password = record
         return Account(uid, name or "", clear_text(password))
 
-    def _replies(self, records: Sequence[tuple[int, Record]]) -> dict[int, ReplyTo]:
+    def _replies(self, records: Sequence[tuple[int, FieldTexts]]) -> dict[int, ReplyTo]:
         """Replies to posts that are not imported become plain posts."""
         parents = {pid: up for pid, (text, *_, up) in records if text is not None and up and up != ABSENT}
         answered = {pid: parent for pid, text in parents.items() if (parent := parse_id(text)) and parent < pid}
@@ -252,7 +252,7 @@ class RetwisRb(Layout):
     following, ask_following = "user:id:{}:followees", staticmethod(ask_set)
     post, post_fields = "post:id:", ("content", "user_id", "created_at")
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         name, salt, digest = record
         return Account(uid, name or "", salted_md5(salt, digest))
 
@@ -270,7 +270,7 @@ class RetwisRb(Layout):
         yield from numbers(self._source, self.post, ":content")
         yield from numbers(self._source, self.post, ":user_id")
 
-    def _ask_record(self, pipe: Pipe, key: str, fields: Sequence[str]) -> Handle[Record]:
+    def _ask_record(self, pipe: Pipe, key: str, fields: Sequence[str]) -> Handle[FieldTexts]:
         asked = [pipe.get(f"{key}:{field}") for field in fields]
         return Result(lambda: [value.value for value in asked])
 
@@ -281,7 +281,7 @@ class RetwisPy(RetwisRb):
     name, title, mark = "py", "retwis-py", "user:id:*:password"
     person_fields = ("username", "password")
 
-    def account(self, uid: int, record: Record) -> Account:
+    def account(self, uid: int, record: FieldTexts) -> Account:
         name, stored = record
         typed = stored.removeprefix(PY_SALT) if stored and stored.startswith(PY_SALT) else None
         return Account(uid, name or "", clear_text(typed))
@@ -401,7 +401,7 @@ class Twtr(Layout):
         for uids in batches(sorted(self._names), AT_ONCE):
             yield [Account(uid, self._names[uid]) for uid in uids]
 
-    def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+    def follows(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
         """Each follow once, also when it is in several of the three sets. One round trip more for each chunk of the
         second and the third set."""
         for done, kind in enumerate(FOLLOWS):
@@ -417,10 +417,10 @@ class Twtr(Layout):
         pipe.execute()
         return [follow for follow, known in zip(follows, asked, strict=True) if not any(reply.value for reply in known)]
 
-    def _edges(self, follows: list[Follow]) -> Iterator[Edge]:
+    def _edges(self, follows: list[Follow]) -> Iterator[ForeignEdge]:
         for one, other in follows:
             if one in self._uids and other in self._uids:
-                yield Edge(self._uids[one], self._uids[other], None)
+                yield ForeignEdge(self._uids[one], self._uids[other], None)
             else:
                 self._problems.note("follows of unknown people", f"{one} follows {other}")
 

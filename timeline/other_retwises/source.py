@@ -16,13 +16,13 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RoundTrip, Store, checked
+from retwis_site.store.client import Pipe, RecordedTrip, Store, checked
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Result
-from timeline.other_retwises.values import Password
+from timeline.other_retwises.values import ForeignPassword
 
 # ---- What is taken from it. Ids are whole numbers, times are unix seconds.
 
@@ -33,14 +33,14 @@ class Account:
 
     uid: int
     username: str
-    password: Password | None = None  # None: the source has none that can be verified
+    password: ForeignPassword | None = None  # None: the source has none that can be verified
     registered: int | None = None
     name: str = ""
     bio: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ForeignEdge:
     """A follow, from a person to a person; or a like, from a person to a post."""
 
     person: int
@@ -149,7 +149,7 @@ class Source(Store):
         self.problems = Problems()
         self._wrong: set[str] = set()  # keys that were noted: some are read more than once
 
-    def round_trip(self, commands: list[Command]) -> RoundTrip:
+    def round_trip(self, commands: list[Command]) -> RecordedTrip:
         """Raises CannotImport for any command that is not in READS."""
         for name, *_ in commands:
             if name not in READS:
@@ -248,7 +248,7 @@ def _split(uid: int, found: list[tuple[str, float | None]]) -> Iterator[list[Mem
         yield [(uid, member, score) for member, score in found[start : start + AT_ONCE]]
 
 
-def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[Edge]]:
+def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[ForeignEdge]]:
     """The edges in the sets of these people, as `members` reads them. Members that are no ids are noted."""
     for chunk in members(source, key, uids, ask):
         found = []
@@ -257,7 +257,7 @@ def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: A
             if target is None:
                 source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
             else:
-                found.append(Edge(uid, target, seconds_of(score)))
+                found.append(ForeignEdge(uid, target, seconds_of(score)))
         yield found
 
 

@@ -56,7 +56,7 @@ class Hashed:
         return self.encoded.partition("$")[0]
 
 
-Password = ClearText | Hashed
+ForeignPassword = ClearText | Hashed
 
 
 def clear_text(text: str | None) -> ClearText | None:
@@ -65,13 +65,13 @@ def clear_text(text: str | None) -> ClearText | None:
     return ClearText(typed) if typed and len(typed) <= LONGEST_PASSWORD and "\0" not in typed else None
 
 
-def official_text(text: str | None) -> Password | None:
+def official_text(text: str | None) -> ForeignPassword | None:
     """As `clear_text`."""
     typed = clear_text(text)
     return None if typed is None else OfficialText(typed.text)
 
 
-def official_text_or_hash(text: str | None) -> Password | None:
+def official_text_or_hash(text: str | None) -> ForeignPassword | None:
     """A hash of this site is taken over, and Django's value for an unusable password is none: a database that was once
     this site's may have them."""
     if not text or not is_hash(text):
@@ -79,14 +79,14 @@ def official_text_or_hash(text: str | None) -> Password | None:
     return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else Hashed(text)
 
 
-def salted_md5(salt: str | None, digest: str | None) -> Password | None:
+def salted_md5(salt: str | None, digest: str | None) -> ForeignPassword | None:
     """The MD5 of the salt followed by the password. None for what Django cannot verify."""
     if not salt or "$" in salt or not _is_utf_8(salt) or not digest or not _MD5.match(digest):
         return None
     return Hashed(f"md5${salt}${digest.lower()}")
 
 
-def php_hash(text: str | None) -> Password | None:
+def php_hash(text: str | None) -> ForeignPassword | None:
     """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other, and for a damaged one."""
     if text and _BCRYPT.match(text):
         return Hashed(f"bcrypt${text}")
@@ -122,18 +122,18 @@ def _is_utf_8(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def encode_all(passwords: Sequence[Password | None]) -> list[str | None]:
+def encode_all(passwords: Sequence[ForeignPassword | None]) -> list[str | None]:
     """Each as a Django hash. A hash of a clear text takes a core 20 ms, so all cores are used."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(_encode, passwords))
 
 
-def encode_none(passwords: Iterable[Password | None]) -> list[str | None]:
+def encode_none(passwords: Iterable[ForeignPassword | None]) -> list[str | None]:
     """For a dry run: nothing is hashed."""
     return [None for _ in passwords]
 
 
-def _encode(password: Password | None) -> str | None:
+def _encode(password: ForeignPassword | None) -> str | None:
     if isinstance(password, ClearText):
         return password.hashed()
     return None if password is None else password.encoded

@@ -40,7 +40,7 @@ from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 
 
-Row = tuple[int, int]  # uid, unix second of the follow
+FollowDate = tuple[int, int]  # uid, unix second of the follow
 Side = Literal["followers", "following"]
 
 FIRST_COMPARED = 500  # rows; COMPARED of them hold the store for 5 ms, and a process for 12
@@ -102,14 +102,14 @@ class FollowPages:
         uid, since = last
         return PeoplePage(person, edges, str(Cursor(since, str(uid))), further)
 
-    def _below(self, key: str, last: Row, number: int) -> Scored:
+    def _below(self, key: str, last: FollowDate, number: int) -> Scored:
         """Two round trips."""
         uid, since = last
         pipe = self._store.pipeline()
         _, rows = rest(pipe, read_rows(pipe, key, Cursor(since, str(uid)), number, Result(lambda: None)))
         return rows
 
-    def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
+    def _fitting(self, rows: Sequence[FollowDate], other: str, show: Show) -> list[FollowDate]:
         """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
         if not rows:
             return []
@@ -117,7 +117,7 @@ class FollowPages:
         mutual = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
-    def _edges(self, rows: Sequence[Row], owner: int, me: int | None) -> list[FollowRow]:
+    def _edges(self, rows: Sequence[FollowDate], owner: int, me: int | None) -> list[FollowRow]:
         """The rows of `owner` with the people of `ask_listed`, and whether each follows `me`. One round trip; none
         without rows."""
         uids, is_own = [uid for uid, _ in rows], me == owner
@@ -402,12 +402,12 @@ class HiddenPart(NamedTuple):
     older: str | None  # the cursor of the next page; None on the last page
 
 
-class HiddenPeople(NamedTuple):
+class HiddenLists(NamedTuple):
     people: dict[Hides, list[HiddenPerson]]
     is_cut: bool  # a list may lack people: it has MOST, with deleted accounts
 
 
-def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
+def hidden_people(store: Store, viewer: Viewer) -> HiddenLists:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
@@ -416,7 +416,7 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
         kind: [HiddenPerson(people[uid], ends(kind, row)) for row in rows if (uid := int(row.member)) in people]
         for kind, rows in found.items()
     }
-    return HiddenPeople(shown, any(len(rows) == MOST for rows in found.values()))
+    return HiddenLists(shown, any(len(rows) == MOST for rows in found.values()))
 
 
 def hidden_part(store: Store, viewer: Viewer, kind: Hides, before: Cursor | None, size: int) -> HiddenPart:

@@ -58,7 +58,7 @@ class KnownFollowers:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ViewerRelation:
     """The viewer's relation to the owner of a profile."""
 
     is_me: bool = False
@@ -71,7 +71,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ProfileTexts:
     """The texts of a profile, and its header."""
 
     bio: str  # empty without one

@@ -42,7 +42,7 @@ from timeline.relations.relations import LIKE, REPOST
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
 
-Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
+UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
 
 
@@ -157,7 +157,7 @@ def _pid(one: Sequence[Any]) -> int:
     return int(one[0])
 
 
-def _ask_wrong(pipe: Pipe, entry: Listed) -> Result[bool]:
+def _ask_wrong(pipe: Pipe, entry: UpdatesEntry) -> Result[bool]:
     """Whether an entry of `updates:` does not match the post that it names. A repost has no body."""
     uid, pid, score = entry
     stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of"))
@@ -179,10 +179,10 @@ def _is_time(text: str | None) -> bool:
 # ---- The pictures of posts: each has its file, and a mark without which a worker would remove it.
 
 
-Wrong = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
+WrongPicture = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
 
 
-class PictureChecks(Searcher):
+class PostPictureChecks(Searcher):
     """Searches the pictures of published posts."""
 
     def inconsistencies(self) -> list[Check]:
@@ -198,7 +198,7 @@ class PictureChecks(Searcher):
             )
         ]
 
-    def _look(self, pids: Sequence[int]) -> list[Wrong]:
+    def _look(self, pids: Sequence[int]) -> list[WrongPicture]:
         """Two round trips."""
         names = ["user_id", "deleted", "media"]
         stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), names), pids)
@@ -328,7 +328,7 @@ def _ask_left_out(pipe: Pipe, one: Miscount) -> Handle[int]:
 
 LISTINGS = (keys.thread, keys.replies_to, keys.quotes_of, keys.tag)
 
-Entry = tuple[str, int]  # the key of a listing, and a post in it
+ListingEntry = tuple[str, int]  # the key of a listing, and a post in it
 
 
 class ListingChecks(Searcher):
@@ -436,7 +436,7 @@ def _ask_misplaced(all_seen: Mapping[int, settling.PostState], pipe: Pipe, pid: 
     return Result(read)
 
 
-def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
+def _ask_unexplained(pipe: Pipe, entry: ListingEntry) -> Result[bool]:
     key, pid = entry
     look, present = settling.ask_look(pipe, {pid: settling.PostState()}), pipe.zscore(key, str(pid))
     return Result(lambda: present.value is not None and key not in look.value.seen[pid].stands_in)
@@ -454,7 +454,7 @@ def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     return Result(lambda: bool((seen := look.value.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
-def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+def _listed(store: Store, names: list[str]) -> Iterator[list[ListingEntry]]:
     return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
 
 

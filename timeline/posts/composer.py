@@ -246,14 +246,14 @@ def _in_cookie(request: HttpRequest) -> Draft | None:
 # ---- The composer as HTML.
 
 
-Where = Literal["here", "elsewhere"]  # the fields for pictures: they take as many bytes as a card
+PictureFields = Literal["here", "elsewhere"]  # the fields for pictures: they take as many bytes as a card
 
 TO = {"": "", "@": "person", "#": "tag"}  # for whom a text is, by the sign with which it begins
 
 COMPOSER, REPLY, QUOTE = (
     Fragment(
         "timeline/posts/_composer.html",
-        shape={"to": tuple(TO.values()), "pictures": ("", *get_args(Where))},
+        shape={"to": tuple(TO.values()), "pictures": ("", *get_args(PictureFields))},
         constants={"form": PostForm(initial=named), "has_text": False, "chosen": NOTHING, "refused": ()},
     )
     for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
@@ -267,7 +267,7 @@ def composer(
     reply_to: int | None = None,
     quote: int | None = None,
     begins: str = "",
-    pictures: Where = "elsewhere",
+    pictures: PictureFields = "elsewhere",
 ) -> Html:
     """The composer with the viewer's draft, if one waits; empty for a visitor and for a frozen user. `reply_to`,
     `quote`: the posts that the new one answers and quotes. `begins`: the text begins with this name or tag, such as

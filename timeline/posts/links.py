@@ -216,7 +216,7 @@ _UNSEEN = (
 _DOTTED_I = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
-class Tag(NamedTuple):
+class TagInText(NamedTuple):
     """`text[start:end]` is a hash sign and the tag's `name`."""
 
     start: int
@@ -229,13 +229,13 @@ def may_have_tags(text: str) -> bool:
     return "#" in text or "\uff03" in text or "\ufe5f" in text
 
 
-def tags(text: str, start: int, end: int) -> Iterator[Tag]:
+def tags(text: str, start: int, end: int) -> Iterator[TagInText]:
     """The tags in `text[start:end]`, in their order. The work is linear: no character is looked at by two tags."""
     for sign in _sign.finditer(text, start, end):
         name_end = _end_of_name(text, sign.end(), end)
         name = text[sign.end() : name_end]
         if _may_be_a_tag(name) and not _follows_a_word(text, sign.start()):
-            yield Tag(sign.start(), name_end, name)
+            yield TagInText(sign.start(), name_end, name)
 
 
 def is_tag(name: str) -> bool:

@@ -74,7 +74,7 @@ MOST_ABOVE = 20  # posts above it that a reply names, so that its page finds the
 _FIELDS = ("user_id", "deleted", "root", "above", "repost_of")
 
 
-class Target(NamedTuple):
+class PostTarget(NamedTuple):
     """A post that another one names."""
 
     pid: int
@@ -110,22 +110,22 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
     )
 
 
-def _read(store: Store, pids: Collection[int]) -> dict[int, Target]:
+def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:
     """The posts that exist, also deleted ones. One round trip; none without posts."""
-    found: dict[int, Target] = {}
+    found: dict[int, PostTarget] = {}
     stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), _FIELDS), pids)
     for pid, (author, deleted, root, above, repost_of) in stored.items():
         key = keys.post(pid)
         uid = stored_id(key, author)
         if uid is not None:
             ancestors = tuple(stored_ids(key, (above or "").split()))
-            found[pid] = Target(
+            found[pid] = PostTarget(
                 pid, uid, deleted is not None, stored_id(key, root), ancestors, stored_id(key, repost_of)
             )
     return found
 
 
-def _check(store: Store, uid: int, targets: Iterable[Target]) -> None:
+def _check(store: Store, uid: int, targets: Iterable[PostTarget]) -> None:
     """One round trip. A hash that its author's `updates:` does not list was never published. A suspension is as a
     deletion of the account."""
     pipe = store.pipeline()

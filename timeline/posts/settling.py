@@ -28,7 +28,7 @@ from retwis_site.store.chunks import answer, answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
-from timeline.notices import Kind, Notice, Welcome, ask_welcome, queue_notice, queue_remove
+from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_notice, queue_remove
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
@@ -480,11 +480,11 @@ class PostNotices(Repository):
 
     def _notices(self, post: Cause, authors: Mapping[int, int]) -> dict[int, Notice]:
         """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""
-        kinds = dict.fromkeys(post.mentions, Kind.MENTION)
+        kinds = dict.fromkeys(post.mentions, NoticeKind.MENTION)
         if quoted := authors.get(post.quote or 0):
-            kinds[quoted] = Kind.QUOTE
+            kinds[quoted] = NoticeKind.QUOTE
         if post.answered:
-            kinds[post.answered] = Kind.REPLY
+            kinds[post.answered] = NoticeKind.REPLY
         kinds.pop(post.author, None)
         return {owner: Notice(kind, post.pid, post.author) for owner, kind in kinds.items()}
 

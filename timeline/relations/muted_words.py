@@ -115,7 +115,7 @@ def parse(member: str, until: float = FOREVER) -> MutedWord | None:
 # ---- Checks: each member names words, and has not ended. Readers skip the others.
 
 
-Row = tuple[int, str, float]  # the user, the member, its score
+WordEntry = tuple[int, str, float]  # the user, the member, its score
 
 
 class WordChecks(Searcher):
@@ -136,10 +136,10 @@ class WordChecks(Searcher):
             self._store.zrem(keys.muted_words(uid), member)
 
 
-def _bad(found: Sequence[Row]) -> list[Row]:
+def _bad(found: Sequence[WordEntry]) -> list[WordEntry]:
     return [row for row in found if parse(row[1]) is None]
 
 
-def _ended(found: Sequence[Row]) -> list[Row]:
+def _ended(found: Sequence[WordEntry]) -> list[WordEntry]:
     now = time.time()
     return [row for row in found if row[2] < now]

@@ -18,7 +18,7 @@ from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.replies import Question, Reading, Reply, Result, trip
-from timeline.notices import THREADS_READ, Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
+from timeline.notices import THREADS_READ, Inbox, Notice, NoticeKind, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
@@ -123,11 +123,11 @@ class NoticeFacts:
     made: int | None = None  # the date of the edge's own post; None: it has none
 
 
-def notice_of(kind: Kind) -> Effect:
+def notice_of(kind: NoticeKind) -> Effect:
     """The effect of a relation: `edge.owner` gets a notice. At most nine commands a look, two when it is written."""
 
     def ask(pipe: Pipe, edge: Edge) -> Result[object]:
-        post = None if kind is Kind.FOLLOW else int(edge.target)
+        post = None if kind is NoticeKind.FOLLOW else int(edge.target)
         welcome = ask_welcome(pipe, edge.owner, _notice(edge), post)
         if not edge.own_post:
             return Result(lambda: NoticeFacts(welcome.value))
@@ -143,7 +143,7 @@ def notice_of(kind: Kind) -> Effect:
         """Unix seconds; None when the edge does not stand. The score of a repost is an id, so its post has the date."""
         if score is None:
             return None
-        return integer(score) if kind is not Kind.REPOST else facts.made or int(time.time())
+        return integer(score) if kind is not NoticeKind.REPOST else facts.made or int(time.time())
 
     def _notice(edge: Edge) -> Notice:
         return Notice(kind, int(edge.target), edge.who)
@@ -175,7 +175,7 @@ FOLLOW = Relation(
     target=PERSON,
     count=RANKING,
     conditions=(ask_not_blocked,),
-    effects=(DROPS_HOME, notice_of(Kind.FOLLOW)),
+    effects=(DROPS_HOME, notice_of(NoticeKind.FOLLOW)),
     afterwards=_forget_hidden,
 )
 
@@ -422,7 +422,7 @@ LIKE = Relation(
     truth=keys.likes,
     target=POST,
     count=LIKES,
-    effects=(notice_of(Kind.LIKE),),
+    effects=(notice_of(NoticeKind.LIKE),),
 )
 
 
@@ -503,7 +503,7 @@ REPOST = Relation(
     target=POST,
     count=REPOSTS,
     conditions=(_ask_own_post,),
-    effects=(Effect(_list_own_post, _ask_own, _withdraw), notice_of(Kind.REPOST)),
+    effects=(Effect(_list_own_post, _ask_own, _withdraw), notice_of(NoticeKind.REPOST)),
     scores=Scores.OWN_POST,
 )
 

@@ -213,7 +213,7 @@ def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
 # ---- Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets.
 
 
-class Place(NamedTuple):
+class Ranked(NamedTuple):
     """A user, with their score in the ranking and their real number of followers."""
 
     uid: int
@@ -263,28 +263,28 @@ class RankingChecks(Searcher):
         removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
         return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
 
-    def _followed(self, uids: Iterable[int]) -> list[Place]:
+    def _followed(self, uids: Iterable[int]) -> list[Ranked]:
         """Users with followers whose count in the ranking is missing or wrong."""
         return [place for place in self._look(uids) if place.followers]
 
-    def _idle(self, uids: Iterable[int]) -> list[Place]:
+    def _idle(self, uids: Iterable[int]) -> list[Ranked]:
         """Users without followers, or that do not exist."""
         return [place for place in self._look(uids) if not place.followers]
 
-    def _look(self, uids: Iterable[int]) -> list[Place]:
+    def _look(self, uids: Iterable[int]) -> list[Ranked]:
         """The users that are miscounted now. One round trip."""
-        places = answers(self._store, _ask_place, uids)
+        places = answers(self._store, _ask_ranked, uids)
         return [place for place in places.values() if place.ranked != place.followers]
 
 
-def _ask_place(pipe: Pipe, uid: int) -> Result[Place]:
+def _ask_ranked(pipe: Pipe, uid: int) -> Result[Ranked]:
     ranked = pipe.zscore(keys.users_by_followers(), str(uid))
     followers = ask_number(pipe, keys.followers(uid))
     exists = pipe.hexists(keys.user(uid), "username")
 
-    def read() -> Place:
+    def read() -> Ranked:
         is_ranked = followers.value and exists.value
-        return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+        return Ranked(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
 
     return Result(read)
 
@@ -296,22 +296,22 @@ def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
 # ---- Checks of a relation: its truth and its mirror must agree, and no edge leads from or to what does not exist.
 
 
-Entry = tuple[int, int]  # the id in the key of a set, and a member
+EdgeEntry = tuple[int, int]  # the id in the key of a set, and a member
 
 
 KNOWN = 100_000  # people that a search of edges remembers; some 150 bytes each
 
 
-class Known(NamedTuple):
+class KnownAccount(NamedTuple):
     """How an account stood when it was first met. A look at what seems to be wrong asks again."""
 
     exists: bool
     unseen: bool
 
 
-def _ask_known(pipe: Pipe, uid: int) -> Result[Known]:
+def _ask_known(pipe: Pipe, uid: int) -> Result[KnownAccount]:
     exists, person = pipe.hexists(keys.user(uid), "username"), ask_person(pipe, str(uid))
-    return Result(lambda: Known(bool(exists.value), person.value.unseen))
+    return Result(lambda: KnownAccount(bool(exists.value), person.value.unseen))
 
 
 GROUPS = 1 << 16  # of edges: 8 bytes each
@@ -330,11 +330,11 @@ class EdgeChecks(Searcher):
         super().__init__(store)
         self._relation = relation
         self._truth, self._mirror = relation.truth, relation.mirror
-        self._people: dict[int, Known] = {}
+        self._people: dict[int, KnownAccount] = {}
         self._adding: array[int] | None = None
         self._sums: array[int] | None = None  # None: not all was compared
 
-    def _ask_people(self, pipe: Pipe, uids: Collection[int]) -> Handle[Mapping[int, Known]]:
+    def _ask_people(self, pipe: Pipe, uids: Collection[int]) -> Handle[Mapping[int, KnownAccount]]:
         """How these people stood when this search has first met them, of KNOWN people at most: many edges lead to each.
         Two commands for each new one."""
         if len(self._people) > KNOWN:
@@ -342,7 +342,7 @@ class EdgeChecks(Searcher):
         known = self._people
         asked = {uid: _ask_known(pipe, uid) for uid in {*uids} - known.keys()}
 
-        def read() -> Mapping[int, Known]:
+        def read() -> Mapping[int, KnownAccount]:
             known.update((uid, answer.value) for uid, answer in asked.items())
             return known
 
@@ -389,7 +389,7 @@ class EdgeChecks(Searcher):
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
         exist."""
 
-        def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+        def ask(pipe: Pipe, entry: EdgeEntry) -> Result[bool]:
             number, member = entry
             here = pipe.zscore(own(number), str(member))  # another process may have removed the edge
             there = pipe.zscore(other(member), str(number))
@@ -404,7 +404,7 @@ class EdgeChecks(Searcher):
 
             return Result(read)
 
-        def read_suspects(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+        def read_suspects(store: Store, names: list[str]) -> Iterator[list[EdgeEntry]]:
             """The entries of groups that do not agree, or with a user who does not exist: `ask` asks only these. One
             round trip a chunk more where it meets new people."""
             for chunk in pairs(store, names):
@@ -422,13 +422,13 @@ class EdgeChecks(Searcher):
     def _counted(self, own: OfId) -> Check:
         """People whom a number counts although staff has hidden or suspended them, or the other way round."""
 
-        def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+        def ask(pipe: Pipe, entry: EdgeEntry) -> Result[bool]:
             key, member = own(entry[0]), str(entry[1])
             here, left_out = pipe.zscore(key, member), pipe.zscore(keys.unseen(key), member)
             person = ask_person(pipe, member)
             return Result(lambda: here.value is not None and (left_out.value is not None) != person.value.unseen)
 
-        def read_suspects(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+        def read_suspects(store: Store, names: list[str]) -> Iterator[list[EdgeEntry]]:
             """Those of which `ask` will find it, most likely. One round trip a chunk more."""
             for chunk in pairs(store, names):
                 pipe = store.pipeline()
@@ -562,7 +562,7 @@ def useless_entries(store: Store) -> list[Check]:
 
 
 def _useless_entries_of(store: Store, kind: OfId) -> Check:
-    def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+    def ask(pipe: Pipe, entry: EdgeEntry) -> Result[bool]:
         owner, member = entry
         if kind.main == POST:
             exists = ask_post_exists(pipe, str(member))

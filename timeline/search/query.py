@@ -87,7 +87,7 @@ def _group(word: str) -> str:
 # ---- The parts of a query.
 
 
-class Known(NamedTuple):
+class KnownPeople(NamedTuple):
     """The people whom a query may mean."""
 
     uids: Mapping[str, int]  # by the names in the query
@@ -105,14 +105,14 @@ class Span(NamedTuple):
     end: int
 
 
-class Part:
+class QueryPart:
     """A part of a query."""
 
-    def terms(self, known: Known) -> Iterable[str]:
+    def terms(self, known: KnownPeople) -> Iterable[str]:
         """The terms under which all posts stand that fit it; none where the index cannot tell."""
         return ()
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         raise NotImplementedError
 
     def spans(self, text: str, found: Sequence[Word]) -> Iterable[Span]:
@@ -121,16 +121,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class OneWord(Part):
+class OneWord(QueryPart):
     """A word, or another form of it. Of a run of Chinese, Japanese, Korean or Thai text: any text that has it."""
 
     folded: str
     is_run: bool
 
-    def terms(self, known: Known) -> set[str]:
+    def terms(self, known: KnownPeople) -> set[str]:
         return asked_terms(Word(0, 0, self.folded, self.is_run))
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return text.has_word(self)
 
     def spans(self, text: str, found: Sequence[Word]) -> Iterable[Span]:
@@ -139,15 +139,15 @@ class OneWord(Part):
 
 
 @dataclass(frozen=True)
-class Phrase(Part):
+class Phrase(QueryPart):
     """These words, one after the other, exactly. At its ends, a run may be a part of a longer one."""
 
     words: tuple[OneWord, ...]
 
-    def terms(self, known: Known) -> set[str]:
+    def terms(self, known: KnownPeople) -> set[str]:
         return {term for word in self.words for term in word.terms(known)}
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return phrase(self.words) in text.joined
 
     def spans(self, text: str, found: Sequence[Word]) -> Iterable[Span]:
@@ -155,7 +155,7 @@ class Phrase(Part):
         return first.spans(text, found) if first.is_run and not others else _of_phrase(self.words, found)
 
 
-class Role(StrEnum):
+class PostRole(StrEnum):
     """What a person has to do with a post."""
 
     FROM = "from"  # its author
@@ -163,27 +163,27 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class ByPerson(Part):
-    role: Role
+class ByPerson(QueryPart):
+    role: PostRole
     name: str | None  # as typed, without `@`; None: the viewer, as in `from:me`
 
-    def terms(self, known: Known) -> list[str]:
+    def terms(self, known: KnownPeople) -> list[str]:
         uid = known.uid_of(self.name)
-        return [] if uid is None else [from_user(uid) if self.role is Role.FROM else to_user(uid)]
+        return [] if uid is None else [from_user(uid) if self.role is PostRole.FROM else to_user(uid)]
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         uid = known.uid_of(self.name)
-        return uid is not None and uid == (post.author.uid if self.role is Role.FROM else post.links.reply_to_user)
+        return uid is not None and uid == (post.author.uid if self.role is PostRole.FROM else post.links.reply_to_user)
 
 
 @dataclass(frozen=True)
-class WithTag(Part):
+class WithTag(QueryPart):
     folded: str
 
-    def terms(self, known: Known) -> list[str]:
+    def terms(self, known: KnownPeople) -> list[str]:
         return [tag(self.folded)]
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return self.folded in text.tags
 
     def spans(self, text: str, found: Sequence[Word]) -> Iterable[Span]:
@@ -199,29 +199,29 @@ KINDS: Mapping[str, Callable[[Post, SearchedText], bool]] = {
 
 
 @dataclass(frozen=True)
-class OfKind(Part):
+class OfKind(QueryPart):
     term: str  # one of KINDS
 
-    def terms(self, known: Known) -> list[str]:
+    def terms(self, known: KnownPeople) -> list[str]:
         return [self.term]
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return KINDS[self.term](post, text)
 
 
 @dataclass(frozen=True)
-class Before(Part):
+class Before(QueryPart):
     seconds: int  # unix; the post is older
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return post.time < self.seconds
 
 
 @dataclass(frozen=True)
-class NotBefore(Part):
+class NotBefore(QueryPart):
     seconds: int  # unix; the post is not older
 
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+    def fits(self, post: Post, text: SearchedText, known: KnownPeople) -> bool:
         return post.time >= self.seconds
 
 
@@ -229,11 +229,11 @@ class NotBefore(Part):
 class Query:
     """A post is found when it fits all `wanted` parts and none of the `unwanted`."""
 
-    wanted: tuple[Part, ...]
-    unwanted: tuple[Part, ...]
+    wanted: tuple[QueryPart, ...]
+    unwanted: tuple[QueryPart, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[QueryPart, ...]:
         return self.wanted + self.unwanted
 
     @property
@@ -318,15 +318,15 @@ def parse(text: str) -> Query:
     """The query that a text means. A phrase without a closing quote goes on to the end. Raises BadQuery."""
     if len(text) > LONGEST_QUERY:
         raise BadQuery(Problem.TOO_LONG)
-    wanted: dict[Part, None] = {}
-    unwanted: dict[Part, None] = {}
+    wanted: dict[QueryPart, None] = {}
+    unwanted: dict[QueryPart, None] = {}
     for token in _TOKEN.finditer(text.translate(_AS_ON_KEYBOARDS)):
         parts = _phrase(token["phrase"]) if token["phrase"] is not None else _parts(token["plain"])
         (unwanted if token["minus"] else wanted).update(dict.fromkeys(parts))
     return Query(tuple(wanted), tuple(unwanted))
 
 
-def _parts(token: str) -> Iterator[Part]:
+def _parts(token: str) -> Iterator[QueryPart]:
     operator = _OPERATOR.fullmatch(token)
     if operator is not None:
         yield _OPERATORS[language.folded(operator[1])](operator[2])
@@ -336,7 +336,7 @@ def _parts(token: str) -> Iterator[Part]:
         yield from _words(token)
 
 
-def _words(text: str) -> Iterator[Part]:
+def _words(text: str) -> Iterator[QueryPart]:
     """A word; several ones that are written together, such as an address, are a phrase."""
     for found in _phrase(text):
         yield found.words[0] if len(found.words) == 1 else found
@@ -348,7 +348,7 @@ def _phrase(text: str) -> Iterator[Phrase]:
         yield Phrase(found)
 
 
-def _tag(token: str) -> Iterator[Part]:
+def _tag(token: str) -> Iterator[QueryPart]:
     found = next(tags(token, 0, len(token)), None)
     if found is None or found.start > 0:
         yield from _words(token)
@@ -359,15 +359,15 @@ def _tag(token: str) -> Iterator[Part]:
     yield from _words(token[end:])
 
 
-def _person(role: Role) -> Callable[[str], Part]:
-    def part(value: str) -> Part:
+def _person(role: PostRole) -> Callable[[str], QueryPart]:
+    def part(value: str) -> QueryPart:
         return ByPerson(role, None if value.lower() == "me" else value.removeprefix("@"))
 
     return part
 
 
-def _one_of(parts: Mapping[str, Part], problem: Problem) -> Callable[[str], Part]:
-    def part(value: str) -> Part:
+def _one_of(parts: Mapping[str, QueryPart], problem: Problem) -> Callable[[str], QueryPart]:
+    def part(value: str) -> QueryPart:
         found = parts.get(language.folded(value))
         if found is None:
             raise BadQuery(problem)
@@ -376,11 +376,11 @@ def _one_of(parts: Mapping[str, Part], problem: Problem) -> Callable[[str], Part
     return part
 
 
-def _before(value: str) -> Part:
+def _before(value: str) -> QueryPart:
     return Before(int(_midnight(value).timestamp()))
 
 
-def _after(value: str) -> Part:
+def _after(value: str) -> QueryPart:
     """From the next day on."""
     return NotBefore(int(_midnight(value).timestamp()) + int(timedelta(days=1).total_seconds()))
 
@@ -395,9 +395,9 @@ def _midnight(value: str) -> datetime:
         raise BadQuery(Problem.BAD_DATE) from None
 
 
-_OPERATORS: Mapping[str, Callable[[str], Part]] = {
-    "from": _person(Role.FROM),
-    "to": _person(Role.TO),
+_OPERATORS: Mapping[str, Callable[[str], QueryPart]] = {
+    "from": _person(PostRole.FROM),
+    "to": _person(PostRole.TO),
     "has": _one_of(
         {
             **dict.fromkeys(("link", "links"), OfKind(HAS_LINK)),
@@ -417,7 +417,7 @@ _OPERATORS: Mapping[str, Callable[[str], Part]] = {
 class Matching(AsksNothing):
     """The posts that fit a query. It is a rule of `PostReader`."""
 
-    def __init__(self, query: Query, known: Known) -> None:
+    def __init__(self, query: Query, known: KnownPeople) -> None:
         self._query = query
         self._known = known
 

@@ -30,14 +30,14 @@ from timeline.search import index
 from timeline.search.query import (
     Before,
     ByPerson,
-    Known,
+    KnownPeople,
     Matching,
     NotBefore,
     NothingToFind,
     OneWord,
     Phrase,
+    PostRole,
     Query,
-    Role,
     Scope,
     SearchPage,
     UnknownPerson,
@@ -92,7 +92,7 @@ def ask_proposals(pipe: Pipe, ranges: Sequence[index.Range], terms: Sequence[str
     return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
-def terms(query: Query, known: Known) -> list[str]:
+def terms(query: Query, known: KnownPeople) -> list[str]:
     """The terms under which a post must stand to fit the query, at most MOST_TERMS: people and tags first, then the
     longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
     words, others = set[str](), dict[str, None]()
@@ -151,18 +151,18 @@ READS = (FIRST_TAKEN, *[40] * 9)
 MOST_SECONDS = 0.1  # of this thread's time: then no more are read. Hostile texts may take 3 ms each
 
 
-class Newest(NamedTuple):
+class NewestRanges(NamedTuple):
     """What the index says about the newest ranges, and which others have all terms."""
 
     proposals: Proposals
     others: list[index.Range]
 
 
-def ask_newest(pipe: Pipe, ranges: Sequence[index.Range], terms: Sequence[str]) -> Result[Newest]:
+def ask_newest(pipe: Pipe, ranges: Sequence[index.Range], terms: Sequence[str]) -> Result[NewestRanges]:
     """`ranges`: the newest first. Commands as for `ask_proposals` and `ask_ranges_with`."""
     proposals = ask_proposals(pipe, ranges[:NEWEST_RANGES], terms)
     others = index.ask_ranges_with(pipe, ranges[NEWEST_RANGES:MOST_RANGES], terms)
-    return Result(lambda: Newest(proposals.value, others.value))
+    return Result(lambda: NewestRanges(proposals.value, others.value))
 
 
 class Search:
@@ -173,7 +173,7 @@ class Search:
         store: Store,
         terms: Sequence[str],
         ranges: Sequence[index.Range],
-        newest: Newest | None,
+        newest: NewestRanges | None,
         within: Bounds,
         among: Among,
         reader: PostReader,
@@ -241,11 +241,11 @@ class Search:
         taken, self._ready = self._ready[:number], self._ready[number:]
         return taken
 
-    def _from_newest(self, newest: Result[Newest]) -> Iterator[int]:
+    def _from_newest(self, newest: Result[NewestRanges]) -> Iterator[int]:
         yield from self._ids(newest.value.proposals)
         yield from self._from_further(newest.value, None)
 
-    def _from_further(self, newest: Newest, asked: Result[Proposals] | None) -> Iterator[int]:
+    def _from_further(self, newest: NewestRanges, asked: Result[Proposals] | None) -> Iterator[int]:
         """The posts of further ranges, which are `asked` for now unless they were before."""
         further = asked.value if asked is not None else answer(self._store, self._ask_further, newest)
         yield from self._ids(further)
@@ -254,7 +254,7 @@ class Search:
         elif len(self._ranges) > MOST_RANGES:
             self._down_to = self._ranges[MOST_RANGES - 1].first
 
-    def _ask_further(self, pipe: Pipe, newest: Newest) -> Result[Proposals]:
+    def _ask_further(self, pipe: Pipe, newest: NewestRanges) -> Result[Proposals]:
         """As many of the other ranges as bounds allow, for the rarest terms. No command when there are no others."""
         rarest = newest.proposals.rarest(RAREST) if newest.others else {}
         most = max(1, MOST_PROPOSED // max(1, sum(rarest.values())))
@@ -277,7 +277,7 @@ def begin(
     """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
     viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
     if scope is Scope.MINE:
-        query = replace(query, wanted=(ByPerson(Role.FROM, None), *query.wanted))
+        query = replace(query, wanted=(ByPerson(PostRole.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
     all_ranges = index.known_ranges(store)
     ranges = index.highest(all_ranges, below, MOST_RANGES + 1)
@@ -286,7 +286,7 @@ def begin(
             beside(pipe),
             ask_latest_acted(pipe, me),
             ask_owners(pipe, query.names) if query.names else NO_UIDS,
-            _ask_newest(pipe, ranges, [] if query.names else terms(query, Known({}, me))),
+            _ask_newest(pipe, ranges, [] if query.names else terms(query, KnownPeople({}, me))),
         )
     )
     me = viewer.uid
@@ -295,7 +295,7 @@ def begin(
             raise UnknownPerson(name)
     if me is None and query.names_viewer:
         raise UnknownPerson("me")
-    known = Known(uids, me)
+    known = KnownPeople(uids, me)
     asked = terms(query, known)
     if not asked:
         raise NothingToFind
@@ -310,7 +310,7 @@ def begin(
 NO_UIDS: Result[dict[str, int]] = Result(dict)
 
 
-def _ask_newest(pipe: Pipe, ranges: Sequence[index.Range], asked: Sequence[str]) -> Result[Newest | None]:
+def _ask_newest(pipe: Pipe, ranges: Sequence[index.Range], asked: Sequence[str]) -> Result[NewestRanges | None]:
     """None without terms: the uids of named people are not known yet, by which posts are found."""
     newest = ask_newest(pipe, ranges, asked) if asked else None
     return Result(lambda: newest.value if newest else None)

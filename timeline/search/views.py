@@ -48,7 +48,7 @@ from timeline.timelines.pagination import post_cursor
 MOST_PEOPLE = 3
 
 
-class Names(NamedTuple):
+class FoundNames(NamedTuple):
     people: list[ListedPerson]  # at most MOST_PEOPLE
     more_people: bool
     tags: list[UsedTag]
@@ -60,14 +60,14 @@ class Meant(NamedTuple):
     people: Candidates | None
     tags: NamedTags | None
 
-    def ask(self, pipe: Pipe, me: int | None) -> Result[Names]:
+    def ask(self, pipe: Pipe, me: int | None) -> Result[FoundNames]:
         """What the page shows of them. Commands as for `Candidates` and `NamedTags`."""
         found = self.people.ask(pipe, me) if self.people else None
         used = self.tags.ask(pipe) if self.tags else None
 
-        def read() -> Names:
+        def read() -> FoundNames:
             people, more = (found.value.people, found.value.more) if found else ([], False)
-            return Names(people[:MOST_PEOPLE], more or len(people) > MOST_PEOPLE, used.value if used else [])
+            return FoundNames(people[:MOST_PEOPLE], more or len(people) > MOST_PEOPLE, used.value if used else [])
 
         return Result(read)
 
@@ -108,7 +108,7 @@ SEARCH = Page(
 FOUND_TAG = Fragment("timeline/search/_found_tag.html")
 
 
-class Asked(NamedTuple):
+class SearchRequest(NamedTuple):
     """What the address of the page asks for."""
 
     typed: str
@@ -117,7 +117,7 @@ class Asked(NamedTuple):
 
 
 def results_page(
-    request: HttpRequest, by: Rendering, asked: Asked, query: Query, found: SearchPage, above: Names
+    request: HttpRequest, by: Rendering, asked: SearchRequest, query: Query, found: SearchPage, above: FoundNames
 ) -> HttpResponse:
     """The posts that were found, and the names above them."""
     marked = {post.pid: its for post in found.posts if (its := marks(query, post.body))}
@@ -146,7 +146,7 @@ def results_page(
 
 
 def not_searched_page(
-    request: HttpRequest, by: Rendering, asked: Asked, reason: str, *, name: str = "", status: int = 200
+    request: HttpRequest, by: Rendering, asked: SearchRequest, reason: str, *, name: str = "", status: int = 200
 ) -> HttpResponse:
     """The page with the field alone. `reason`: one of REASONS. `name`: the person whom nobody is."""
     return SEARCH.response(
@@ -164,7 +164,7 @@ def not_searched_page(
     )
 
 
-def _asked(asked: Asked) -> dict[str, Any]:
+def _asked(asked: SearchRequest) -> dict[str, Any]:
     typed = asked.typed[:LONGEST_QUERY]
     return {
         "q": typed,
@@ -189,7 +189,7 @@ def _tags(tags: Sequence[UsedTag], language: str) -> Html:
 def search(request: RetwisRequest) -> HttpResponse:
     """The posts that `?q=` asks for, and above them the people and tags. A text that is no query is a 400."""
     typed, before = request.GET.get("q", "").strip(), post_cursor(request.GET.get("before"))
-    asked = Asked(typed, choice(Scope, request.GET.get("in", Scope.EVERYONE)), before)
+    asked = SearchRequest(typed, choice(Scope, request.GET.get("in", Scope.EVERYONE)), before)
     if asked.scope is not Scope.EVERYONE:
         request.viewer.require_user()
     if not typed:
@@ -209,7 +209,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     return results_page(request, rendering(request), asked, query, search.page(), above)
 
 
-def counted(request: RetwisRequest, search: Search, meant: Meant) -> Names:
+def counted(request: RetwisRequest, search: Search, meant: Meant) -> FoundNames:
     """Count a search of the viewer, who has been checked, and ask for the names above the posts and for what the search
     needs next. One round trip. Raises TooOften."""
     uid = request.viewer.uid

@@ -17,7 +17,7 @@ from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Reply, Result, trip
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
-from timeline.posts.entities import Page
+from timeline.posts.entities import PostsPage
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
@@ -49,7 +49,7 @@ class ViewersTag(Tag):
 @dataclass(frozen=True, slots=True)
 class TagPage:
     tag: ViewersTag
-    page: Page
+    page: PostsPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,18 @@ class NoSuchTag(NotFound):
 NEWEST = Part()
 
 
-class Newest(NamedTuple):
+class NewestIds(NamedTuple):
     """The ids of a list of which a part may be, in the order in which they are looked at, none twice."""
 
     ids: list[int]
     has_more: bool  # whether the list may have others behind them
 
 
-def merged(lists: Sequence[Newest], number: int, part: Part = NEWEST) -> Newest:
+def merged(lists: Sequence[NewestIds], number: int, part: Part = NEWEST) -> NewestIds:
     """The `number` ids of all lists together that are looked at first. Each list must have its own first `number`, or
     all."""
     every = sorted({pid for each in lists for pid in each.ids}, reverse=not part.upwards)
-    return Newest(every[:number], len(every) > number or any(each.has_more for each in lists))
+    return NewestIds(every[:number], len(every) > number or any(each.has_more for each in lists))
 
 
 # ---- What a follow of a tag must know before.
@@ -170,14 +170,14 @@ class TagPages(Repository):
         rules: Sequence[Rule],
         part: Part,
         about_authors: AskAboutAuthors,
-    ) -> Page:
+    ) -> PostsPage:
         """A part of the posts with these folded tags; none for a tag that no post ever had. `rules`, `about_authors`:
         as for `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
         some."""
         found, acted = viewer.ask(lambda pipe, me: trip(tags.ask_ids(pipe, part), ask_latest_acted(pipe, me)))
         return self._filled(viewer, part, found, acted, tags, rules, about_authors)
 
-    def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], Page]:
+    def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], PostsPage]:
         """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
         NotSignedIn.
 
@@ -191,7 +191,7 @@ class TagPages(Repository):
             )
         )
         if not folded:
-            return [], Page([], None)
+            return [], PostsPage([], None)
         pipe = self._store.pipeline()
         spellings, part = pipe.hmget(keys.tags(), folded), Part(before)
         posts = _ask_each(pipe, folded, part, READ_OF_EACH)
@@ -207,29 +207,29 @@ class TagPages(Repository):
         self,
         viewer: Viewer,
         part: Part,
-        found: Newest,
+        found: NewestIds,
         acted: LatestActed,
         tags: "CombinedTags",
         rules: Sequence[Rule] = (),
         about: AskAboutAuthors = nothing_more,
-    ) -> Page:
+    ) -> PostsPage:
         fresh = viewer.just_changed
         reader = PostReader(self._store, viewer.user, rules, acted=acted, fresh=fresh, about_authors=about)
         filled = part.fill(found.ids, lambda pids: reader.read(tags.left_of(self._store, pids)))
         return part.page(filled, found.has_more)
 
 
-def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[Newest]]:
+def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[NewestIds]]:
     """As `_ask_newest`, of several tags."""
     asked = [_ask_newest(pipe, tag, part, number) for tag in tags]
     return Result(lambda: [posts.value for posts in asked])
 
 
-def _ask_newest(pipe: Pipe, tag: str, part: Part, number: int) -> Result[Newest]:
+def _ask_newest(pipe: Pipe, tag: str, part: Part, number: int) -> Result[NewestIds]:
     """The posts with a tag of which a part may be, at most `number`. One command."""
     key = keys.tag(tag)
     members = part.ask_ids(pipe, key, number)
-    return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
+    return Result(lambda: NewestIds(stored_ids(key, members.value), len(members.value) == number))
 
 
 class CombinedTags(NamedTuple):
@@ -239,12 +239,12 @@ class CombinedTags(NamedTuple):
     all_of: Sequence[str] = ()
     none_of: Sequence[str] = ()
 
-    def ask_ids(self, pipe: Pipe, part: Part) -> Result[Newest]:
+    def ask_ids(self, pipe: Pipe, part: Part) -> Result[NewestIds]:
         """Posts among which a part is: those with one of `any_of`, or with that tag of `all_of` which fewest have had
         lately. One command for each tag."""
         any_of, all_of = (_ask_each(pipe, tags, part, READ) for tags in (self.any_of, self.all_of))
 
-        def reaches_furthest(found: Newest) -> tuple[bool, int]:
+        def reaches_furthest(found: NewestIds) -> tuple[bool, int]:
             last = found.ids[-1] if found.ids else 0
             return not found.has_more, last if part.upwards else -last
 

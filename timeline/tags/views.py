@@ -21,7 +21,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.lists import ListedPerson
 from timeline.posts.composer import composer
-from timeline.posts.entities import Page as PostPage
+from timeline.posts.entities import PostsPage
 from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
@@ -133,7 +133,7 @@ def tags(request: RetwisRequest) -> HttpResponse:
     try:
         tags, page = TagPages(connect()).of_followed(request.viewer, before)
     except NotSignedIn:
-        tags, page = [], PostPage([], None)
+        tags, page = [], PostsPage([], None)
     by = rendering(request)
     rows = joined(
         FOLLOWED_TAG.fill(

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.users.entities import User
-from timeline.people.lists import About, Relation
-from timeline.posts.entities import Page, Post
+from timeline.people.lists import ProfileTexts, ViewerRelation
+from timeline.posts.entities import Post, PostsPage
 from timeline.relations.relations import FollowCounts
 
 
@@ -14,7 +14,7 @@ from timeline.relations.relations import FollowCounts
 class HomePage:
     viewer: User
     counts: FollowCounts
-    page: Page
+    page: PostsPage
     seen: int | None  # the highest id that earlier first pages have shown; None: no page has shown a post
     listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
     has_more: bool  # whether the home may have posts below these ids
@@ -25,7 +25,7 @@ class HomePage:
 @dataclass(frozen=True, slots=True)
 class EveryonePage:
     newest_users: list[str]  # usernames, newest first
-    page: Page
+    page: PostsPage
     at_the_cap: bool  # older posts exist, but this timeline does not keep them
 
 
@@ -46,9 +46,9 @@ class Numbers(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
     person: User
-    about: About
+    about: ProfileTexts
     numbers: Numbers
-    relation: Relation
-    page: Page
+    relation: ViewerRelation
+    page: PostsPage
     pinned: Post | None  # shown first; it may stand in `page`, too
     tab: Tab

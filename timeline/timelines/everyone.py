@@ -15,13 +15,13 @@ from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_n
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result, begun, rest, trip
 from timeline.people.directory import ShownNames
-from timeline.posts.entities import Page, Post
+from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule, ask_latest_acted
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
-from timeline.timelines.pagination import Part, Shown, fill
+from timeline.timelines.pagination import Part, ReadPosts, fill
 
 # ---- The ids of the global timeline: one list, or TIMELINE_SHARDS of them on as many servers, read as one.
 
@@ -165,7 +165,7 @@ class EveryoneTimeline:
         pipe.execute()
         return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
-    def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part, about_authors: AskAboutAuthors) -> Page:
+    def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part, about_authors: AskAboutAuthors) -> PostsPage:
         """A part of everyone's posts. `rules`, `about_authors`: as for `PostReader`. Round trips as for `page`."""
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
@@ -176,18 +176,18 @@ class EveryoneTimeline:
         )
         return self._read(heads, part, reader.read)[1]
 
-    def _read(self, heads: Sequence[Head], part: Part, shown: Shown) -> tuple[ListContent, Page]:
+    def _read(self, heads: Sequence[Head], part: Part, shown: ReadPosts) -> tuple[ListContent, PostsPage]:
         """What the list has, and the posts of the part."""
         content = self._list.page(heads, part.before)
         filled = part.fill(part.of(content.ids), shown)
         page, dead = part.page(filled, has_more=False), filled.dead
         if part.before is None and page.older is None and content.complete_down_to > part.above:
             if len(page.posts) == part.size:
-                page = Page(page.posts, filled.last)  # the head of the list has filled it; there may be more below
+                page = PostsPage(page.posts, filled.last)  # the head of the list has filled it; there may be more below
             else:
                 last = filled.last or LARGEST_ID
                 lower = part._replace(below=last).of(self._list.below(last).ids)
                 filled = fill(lower, part.size - len(page.posts), shown)
-                page, dead = Page(page.posts + filled.posts, filled.older), dead + filled.dead
+                page, dead = PostsPage(page.posts + filled.posts, filled.older), dead + filled.dead
         self._list.remove_dead(dead)
         return content, page

@@ -24,7 +24,7 @@ from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip
-from timeline.posts.entities import Page
+from timeline.posts.entities import PostsPage
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     AskAboutAuthors,
@@ -46,7 +46,7 @@ from timeline.relations.relations import (
     ask_followed,
 )
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, Shown
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, ReadPosts
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
@@ -79,7 +79,7 @@ class Homes(Repository):
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
-    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
+    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> PostsPage:
         """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
         Round trips as for `page`; at most three more where the list ends below the part. Raises NotSignedIn."""
         owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(_ask(pipe, me, part.before)))
@@ -87,7 +87,7 @@ class Homes(Repository):
 
     def _read(
         self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: AskAboutAuthors
-    ) -> tuple[ListContent, list[int], Page]:
+    ) -> tuple[ListContent, list[int], PostsPage]:
         """What the list has, its ids that may be of the part, and the posts."""
         head, chosen, acted, foreseen = asked
         me, before = owner.uid, part.before
@@ -180,12 +180,12 @@ def _seen(me: int, replies: Sequence[str | None]) -> int | None:
 SEEN = Question(("HGET", keys.user, "seen"), read=_seen)
 
 
-def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
+def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: ReadPosts) -> PostsPage:
     """Fill up a page from the sources, where the list ends. At most four round trips, however long the
     history."""
     below = part.below if filled.last is None else filled.last
     if len(filled.posts) == part.size:
-        return Page(filled.posts, below)
+        return PostsPage(filled.posts, below)
     length = part.size + 1
     limit = "+inf" if below is None else f"({below}"
     merged = merge(sources.below(limit, lambda _: length).values(), keep=length)
@@ -194,9 +194,9 @@ def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: Sh
     posts = [*filled.posts, *more]
     page = posts[: part.size]
     if len(posts) > part.size:
-        return Page(page, page[-1].listed)
+        return PostsPage(page, page[-1].listed)
     has_more = len(merged.ids) > part.size or merged.complete_down_to
-    return Page(page, pids[-1] if pids and has_more else None)
+    return PostsPage(page, pids[-1] if pids and has_more else None)
 
 
 class Chosen(NamedTuple):

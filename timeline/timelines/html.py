@@ -26,10 +26,9 @@ from retwis_site.store import snowflake
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
 from timeline.people.html import join_date, newest_users, suggestions
-from timeline.people.lists import About, Suggested
+from timeline.people.lists import ProfileTexts, Suggested
 from timeline.posts.composer import composer
-from timeline.posts.entities import Page as PostsPage
-from timeline.posts.entities import Post
+from timeline.posts.entities import Post, PostsPage
 from timeline.posts.html.post_cards import cards, html_of, phrases
 from timeline.posts.links import tags_in
 from timeline.relations.html import (
@@ -284,7 +283,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
 _abouts: Memory[tuple[int, str], tuple[object, Mapping[str, Any]]] = Memory(size=250, seconds=3600)
 
 
-def _about(owner: User, about: About, numbers: Numbers, language: str) -> Mapping[str, Any]:
+def _about(owner: User, about: ProfileTexts, numbers: Numbers, language: str) -> Mapping[str, Any]:
     """What a profile tells of its owner to everyone."""
     key, made_of = (owner.uid, language), (owner, about, numbers)
     kept = _abouts.get(key)
@@ -295,7 +294,7 @@ def _about(owner: User, about: About, numbers: Numbers, language: str) -> Mappin
     return kept[1]
 
 
-def _made_about(owner: User, about: About, numbers: Numbers, language: str) -> dict[str, Any]:
+def _made_about(owner: User, about: ProfileTexts, numbers: Numbers, language: str) -> dict[str, Any]:
     texts = {
         "username": owner.username,
         "username_in_title": owner.username.lower(),

@@ -9,7 +9,7 @@ from retwis_site.exceptions import BadCursor
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import LARGEST_ID, parse_id
 from retwis_site.store.replies import Reply
-from timeline.posts.entities import Page, Post
+from timeline.posts.entities import Post, PostsPage
 
 # ---- The cursor `?before=`: where a page begins. It is an id, never an offset, so new posts do not move the page.
 
@@ -59,25 +59,25 @@ class Part(NamedTuple):
             return pipe.zrangebyscore(key, low, high, number)
         return pipe.zrevrangebyscore(key, high, low, number)
 
-    def fill(self, candidates: Sequence[int], shown: "Shown", spare: int = 0) -> "Filled":
+    def fill(self, candidates: Sequence[int], shown: "ReadPosts", spare: int = 0) -> "Filled":
         """As `fill`. Upwards, too, a post that the list has several times stands at its highest place."""
         return fill(candidates, self.size, partial(_upwards, shown) if self.upwards else shown, spare)
 
-    def page(self, filled: "Filled", has_more: bool) -> Page:
+    def page(self, filled: "Filled", has_more: bool) -> PostsPage:
         """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
         looked at upwards there is most likely the post from which the app came."""
         further = filled.older or (filled.last if has_more else None)
         if self.upwards:
             posts = filled.posts[::-1]
-            return Page(posts, posts[-1].listed if posts else None, further)
-        return Page(filled.posts, further)
+            return PostsPage(posts, posts[-1].listed if posts else None, further)
+        return PostsPage(filled.posts, further)
 
 
 # Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.
-Shown = Callable[[Sequence[int]], tuple[list[Post], list[int]]]
+ReadPosts = Callable[[Sequence[int]], tuple[list[Post], list[int]]]
 
 
-def _upwards(shown: Shown, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+def _upwards(shown: ReadPosts, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
     posts, dead = shown(pids[::-1])
     return posts[::-1], dead
 
@@ -92,7 +92,7 @@ class Filled:
     older: int | None  # the cursor of the next page; None when no id is left
 
 
-def fill(candidates: Sequence[int], size: int, shown: Shown, spare: int = 0) -> Filled:
+def fill(candidates: Sequence[int], size: int, shown: ReadPosts, spare: int = 0) -> Filled:
     """The first `size` posts that can be shown. Calls `shown` once, and once more when the page is still short.
     `spare`: how many ids more than `size` are read at first, where most pages have hidden posts.
 

@@ -18,8 +18,8 @@ from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
-from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates, ask_seen_person
-from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
+from timeline.people.lists import KnownFollowers, ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
@@ -110,14 +110,14 @@ NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on 
 _followers: Hints[int] = Hints(1 << 15)
 _following: Hints[int] = Hints(1 << 15)
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 250 KB.
-_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=250, seconds=5)
+_compared: Memory[tuple[int, int], tuple["FollowsVersion", "Common"]] = Memory(size=250, seconds=5)
 
 
 # ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the
 # viewer's own posts. Which posts the page has is read in the same round trip: others are then asked for in a second.
 
 
-class Shown(NamedTuple):
+class ShownPage(NamedTuple):
     """What the first page of a profile was made of."""
 
     pids: tuple[int, ...]  # that were read first
@@ -127,7 +127,7 @@ class Shown(NamedTuple):
     people: tuple[int, ...]
 
 
-_shown: Memory[tuple[int, Tab], Shown] = Memory(size=500, seconds=3600)  # by uid and tab: 500 KB
+_shown: Memory[tuple[int, Tab], ShownPage] = Memory(size=500, seconds=3600)  # by uid and tab: 500 KB
 # By uid of the viewer: up to which post the latest likes and reposts did not say all that they have done. 1 MB.
 _acted_unknown: Hints[int] = Hints(1 << 16)
 NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)
@@ -161,7 +161,7 @@ def _keep_shown(page: tuple[int, Tab], listed: Sequence[int], found: Found, read
         known = {*(last.left_out if last else ()), *_not_of_tab(page, cached_records(listed))}
         lowest = min(pids, default=0)
         left_out = tuple(pid for pid in listed if pid in known and pid >= lowest)
-        _shown.put(page, Shown(pids, dead, left_out, tuple(posts.difference(pids)), people))
+        _shown.put(page, ShownPage(pids, dead, left_out, tuple(posts.difference(pids)), people))
     if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
@@ -258,19 +258,19 @@ class Profiles(Repository):
             if mine.follows.are_settled():
                 _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
-        relation = Relation(is_me=viewer.uid == person.uid)
+        relation = ViewerRelation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio, read.joined, facts, header)
+        about = ProfileTexts(bio, read.joined, facts, header)
         older = read.filled.older
         if older is None and len(members) > most:  # of which the tab may leave out all
             older = read.filled.last or min(listed, default=None)
-        page = Page(read.filled.posts, older)
+        page = PostsPage(read.filled.posts, older)
         if not numbers.written and self._store.is_foreign:
             numbers = numbers._replace(written=None)
         return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
 
-    def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part, about_authors: AskAboutAuthors) -> Page:
+    def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part, about_authors: AskAboutAuthors) -> PostsPage:
         """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
         at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
         account, and NotShown."""
@@ -356,9 +356,9 @@ class Profiles(Repository):
         common = Common(*(shared[one].value for one in comparisons)) if comparisons else None
         return _Read(found, filled, shown_first, dates.value.get(person.uid), common)
 
-    def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
+    def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> ViewerRelation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
-        return Relation(
+        return ViewerRelation(
             following=mine.between.following,
             hiding=mine.between.hiding,
             common_followers=common.followers.number,
@@ -389,12 +389,12 @@ class Mine:
     uid: int
     between: Between
     counts: FollowCounts  # of the viewer
-    follows: "Follows"  # of the viewer
-    made: tuple["Follows", "Common"] | None  # the comparisons that are cached
+    follows: "FollowsVersion"  # of the viewer
+    made: tuple["FollowsVersion", "Common"] | None  # the comparisons that are cached
     smaller: Mapping[str, list[str]]  # by key, sets that were read for the comparisons
 
 
-class Follows(NamedTuple):
+class FollowsVersion(NamedTuple):
     """Tells whether somebody has followed or unfollowed anybody since. An unfollow makes the number smaller, and only a
     new follow makes it larger again, with a newer time. So the same number and the same newest follow mean the same
     follows, unless that follow is only seconds old."""
@@ -439,10 +439,10 @@ def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, 
 _OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", "header", *FIELDS), read=_owner)
 
 
-def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:
+def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, FollowsVersion]:
     *sizes, newest = replies
     counts = follow_counts(me, sizes)
-    return counts, Follows(counts.following, tuple(scored(newest)))
+    return counts, FollowsVersion(counts.following, tuple(scored(newest)))
 
 
 _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0, "WITHSCORES"), read=_follows)

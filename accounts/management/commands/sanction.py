@@ -1,3 +1,3 @@
 """`manage.py sanction`: the former name of `manage.py user sanction`."""
 
-from accounts.management.commands.user import Sanction as Command  # noqa: F401
+from accounts.management.commands.user import SanctionUser as Command  # noqa: F401

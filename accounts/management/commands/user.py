@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.community.acts import Record, Roles
+from accounts.community.acts import PersonRecord, Roles
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
@@ -41,7 +41,7 @@ class UserCommand(StoreCommand):
         parser.add_argument("username", help=self.username_help)
 
 
-class Show(UserCommand):
+class ShowUser(UserCommand):
     help = (
         "Print what staff may know of a user: no password, no session, nothing that the user keeps private. "
         "--remove-second-factor removes the authenticator app and all passkeys first: for a user who has lost them, "
@@ -84,7 +84,7 @@ class Create(UserCommand):
         self.say(f"User {username} created with the id {login.user.uid}.")
 
 
-class Password(UserCommand):
+class SetPassword(UserCommand):
     help = (
         "Set a user's password, and log the user out on every device. "
         "The password is read from a prompt, or as one line from standard input."
@@ -125,7 +125,7 @@ class ChangeRole(UserCommand):
         self.say(f"{options['username']} is now: {options['role']}.")
 
 
-class Sanction(UserCommand):
+class SanctionUser(UserCommand):
     help = (
         "Freeze, hide or suspend a user, or lift what is imposed (none). The user is told the reason. A suspension "
         "without --days becomes a deletion after 30 days."
@@ -178,12 +178,12 @@ class Unthrottle(UserCommand):
 class Command(NounCommand):
     help = "Show, create or change a user. Without a verb: show."
     verbs = {
-        "show": Show,
+        "show": ShowUser,
         "create": Create,
-        "password": Password,
+        "password": SetPassword,
         "resetlink": ResetLink,
         "role": ChangeRole,
-        "sanction": Sanction,
+        "sanction": SanctionUser,
         "unthrottle": Unthrottle,
     }
 
@@ -202,7 +202,7 @@ class Command(NounCommand):
         return parser
 
 
-def _lines(record: Record) -> list[tuple[str, object]]:
+def _lines(record: PersonRecord) -> list[tuple[str, object]]:
     """What is known, without what is empty."""
     imposed = record.standing.imposed if record.standing else None
     appeal = record.standing.appeal if record.standing else None

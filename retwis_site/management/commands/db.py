@@ -22,7 +22,7 @@ from retwis_site.rendering.dates import unix
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import State, examine
+from retwis_site.store.schema import StoreState, examine
 
 EMBEDDED = "embedded"
 
@@ -77,7 +77,7 @@ class Backup(StoreCommand):
         about = backups.describe(store)
         if not about.users:
             raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
-        download = backups.Download(store, folder)
+        download = backups.Snapshots(store, folder)
         self.complete("Reading the snapshot", download)
         return replace(about, files=download.files)
 
@@ -87,7 +87,7 @@ class Backup(StoreCommand):
             census = Census(copy)
             self.complete("counts", census)
             counted = f"A server has loaded the backup: {census.users} users, {census.posts} posts"
-            if census.certain(examine(copy)) is State.FOREIGN:  # it has not what the checks expect
+            if census.certain(examine(copy)) is StoreState.FOREIGN:  # it has not what the checks expect
                 self.say(f"{counted}. The official Retwis has written them: `doctor` can check them after `adopt`.")
                 return 0
             made_at = unix(manifest.made_at) or 0
@@ -137,7 +137,7 @@ class Restore(CopyingCommand):
     def _restore_backup(self, folder: Path) -> None:
         manifest = backups.read_manifest(folder)
         _refuse_other_settings(manifest)
-        self.complete("Comparing checksums", backups.Proof(folder, manifest))
+        self.complete("Comparing checksums", backups.BackupProof(folder, manifest))
         self.say(f"Restoring {folder}, {manifest.users} users.")
         self._restore([folder / file.name for file in manifest.files], manifest.database)
         if len(manifest.files) > 1:
@@ -148,7 +148,7 @@ class Restore(CopyingCommand):
         with backups.loaded(files, database) as source:
             _refuse_unsuitable(source, files, database)
             self.copy_site(Copy(source, target))
-        if examine(target) is State.FOREIGN:
+        if examine(target) is StoreState.FOREIGN:
             self.say("The official Retwis has written this database. Next: `manage.py adopt`, docs/adopting.md.")
 
 
@@ -179,7 +179,9 @@ def _refuse_unsuitable(source: Store, files: Sequence[Path], database: int) -> N
             f"{files[0]} has no users in database {database} with REDIS_KEY_PREFIX={keys.PREFIX!r}. Set the prefix "
             "and, for an RDB file, --database as they were, or take another file."
         )
-    if any(server.get(keys.schema()) is not None and examine(server) is State.NEWER for server in source.servers()):
+    if any(
+        server.get(keys.schema()) is not None and examine(server) is StoreState.NEWER for server in source.servers()
+    ):
         raise NotDone("A newer version of the site made this backup. Install that version.")
 
 
@@ -226,7 +228,7 @@ class Cleanup(StoreCommand):
         parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
     def run(self, store: Store, **options: Any) -> None:
-        if examine_all(store) is State.FOREIGN:
+        if examine_all(store) is StoreState.FOREIGN:
             self.say(FOREIGN)
             return
         total = 0
@@ -253,11 +255,11 @@ class Upgrade(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         state = examine_all(store)
-        if state is State.FOREIGN:
+        if state is StoreState.FOREIGN:
             raise CommandError(FOREIGN)
-        if state is State.OLDER:
+        if state is StoreState.OLDER:
             self._repair(store)
-        if state in {State.OLDER, State.EMPTY}:
+        if state in {StoreState.OLDER, StoreState.EMPTY}:
             schema.mark(store)
         self.say(f"The store has schema {schema.VERSION}.")
 

@@ -11,12 +11,12 @@ from django.core.management.base import CommandParser
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.worker import worker_advice
-from retwis_site.maintenance.examination import Census, Report, inconsistencies, orphans
+from retwis_site.maintenance.examination import Census, DoctorReport, inconsistencies, orphans
 from retwis_site.maintenance.server_advice import Advice, advice, clock_advice, ids_ahead
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import State, examine
+from retwis_site.store.schema import StoreState, examine
 
 OLDER = Advice(
     "retwis.W020", "An older version of the site has written this store.", "Stop the site and run: manage.py upgrade"
@@ -50,20 +50,20 @@ class Command(StoreCommand):
         if not report.ok or (report.advice and options["fail_on"] == "advice"):
             sys.exit(1)
 
-    def _report(self, store: Store, repairs: bool) -> Report:
+    def _report(self, store: Store, repairs: bool) -> DoctorReport:
         census = self._count(store)
         state = _state(store, census)
-        if state is State.FOREIGN:
-            return Report(census, True, [*_server_advice(store), *census.advice()])
+        if state is StoreState.FOREIGN:
+            return DoctorReport(census, True, [*_server_advice(store), *census.advice()])
         checks, of_orphans = inconsistencies(store), orphans(store)
         examined = list(self.examine(store, [*checks, *of_orphans], repairs=repairs))
         if repairs:
             Memory.clear_all()
             census = self._count(store)
         found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
-        if state is State.OLDER:
+        if state is StoreState.OLDER:
             found.append(OLDER)
-        return Report(census, False, found, examined[: len(checks)], examined[len(checks) :])
+        return DoctorReport(census, False, found, examined[: len(checks)], examined[len(checks) :])
 
     def _count(self, store: Store) -> Census:
         census = Census(store)
@@ -71,11 +71,11 @@ class Command(StoreCommand):
         return census
 
 
-def _state(store: Store, census: Census) -> State:
+def _state(store: Store, census: Census) -> StoreState:
     try:
         return census.certain(examine(store))
     except StoreRefused:  # such as for `users` of the wrong type, which has a check of its own
-        return census.certain(State.OLDER)
+        return census.certain(StoreState.OLDER)
 
 
 def _advice(store: Store) -> Iterator[Advice]:

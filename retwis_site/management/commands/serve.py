@@ -33,9 +33,10 @@ GIVEN_BACK_FROM = 1 << 20
 CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server
 
 NEEDS = {
-    schema.State.OLDER: "An older version of the site has written this store. Stop the site and run: manage.py upgrade",
-    schema.State.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site and "
-    "run: manage.py adopt --dry-run (docs/adopting.md)",
+    schema.StoreState.OLDER: "An older version of the site has written this store. Stop the site and run: "
+    "manage.py upgrade",
+    schema.StoreState.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site "
+    "and run: manage.py adopt --dry-run (docs/adopting.md)",
 }
 NEEDS_A_PROXY = (
     "Other machines may reach this address. Put a reverse proxy in front of it: TLS, slow clients by the thousand, too "
@@ -78,7 +79,7 @@ class Command(StoreCommand):
         the store does not answer yet; only a store of a newer site is refused."""
         try:
             state = schema.examine(store)
-            if state is schema.State.EMPTY:
+            if state is schema.StoreState.EMPTY:
                 schema.mark(store)
         except schema.NewerSchema:
             raise

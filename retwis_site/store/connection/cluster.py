@@ -24,7 +24,7 @@ GIVES_UP = 1.0  # seconds after which no other server is asked for the map
 HANGS_FOR = 0.5  # seconds after a timeout in which a server gets no command
 CLUSTER_SLOTS: Queued = (("CLUSTER", "SLOTS"), {})
 
-Address = tuple[str, int]  # host and port
+ServerAddress = tuple[str, int]  # host and port
 
 
 class SlotMap:
@@ -36,18 +36,18 @@ class SlotMap:
     `seeds`: the servers in REDIS_URL. `new_client(host, port)` makes a client and sends nothing.
     """
 
-    def __init__(self, seeds: Sequence[Address], new_client: Callable[[str, int], "redis.Redis"]) -> None:
+    def __init__(self, seeds: Sequence[ServerAddress], new_client: Callable[[str, int], "redis.Redis"]) -> None:
         self.seeds = seeds
-        self.holders: dict[int, Address] = {}  # slot -> server; empty before the first use
+        self.holders: dict[int, ServerAddress] = {}  # slot -> server; empty before the first use
         self._new_client = new_client
-        self._clients: dict[Address, redis.Redis] = {}
-        self._failed: dict[Address, float] = {}  # when (monotonic) a server last failed
-        self._hangs: dict[Address, float] = {}  # until when (monotonic) a server gets no command
+        self._clients: dict[ServerAddress, redis.Redis] = {}
+        self._failed: dict[ServerAddress, float] = {}  # when (monotonic) a server last failed
+        self._hangs: dict[ServerAddress, float] = {}  # until when (monotonic) a server gets no command
         self._refreshing = Lock()
         self._refreshed = -REFRESH_EVERY  # when (monotonic) the servers were last asked for the map
         self._failure: redis.RedisError | None = None  # of the last refresh
 
-    def holder(self, key: str) -> Address:
+    def holder(self, key: str) -> ServerAddress:
         """The server that has the key's slot. Raises redis.RedisError when it is not known."""
         if not self.holders:
             self._load()
@@ -65,15 +65,15 @@ class SlotMap:
             self._load()
         return [self.client(address) for address in dict.fromkeys(self.holders.values())]
 
-    def move(self, slot: int, address: Address) -> None:
+    def move(self, slot: int, address: ServerAddress) -> None:
         self.holders[slot] = address
 
-    def client(self, address: Address) -> "redis.Redis":
+    def client(self, address: ServerAddress) -> "redis.Redis":
         """The client of a server. It need not be on the map: a new server gets keys before it has its first slot."""
         return self._clients.get(address) or self._clients.setdefault(address, self._new_client(*address))
 
     @contextmanager
-    def watching(self, address: Address) -> Iterator[None]:
+    def watching(self, address: ServerAddress) -> Iterator[None]:
         """A block that uses a server. When it fails, the others are asked for the map: another may have replaced it.
 
         The raised error names the server."""
@@ -88,13 +88,13 @@ class SlotMap:
                 raise redis.ConnectionError(str(_with_address(address, error))) from error
             raise _with_address(address, error) from error
 
-    def connection(self, address: Address, before_first: BeforeFirst = None) -> BorrowedConnection:
+    def connection(self, address: ServerAddress, before_first: BeforeFirst = None) -> BorrowedConnection:
         """A connection to a server. Raises redis.RedisError; at once when the server hangs."""
         if time.monotonic() < self._hangs.get(address, 0.0):
             raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
         return borrow(self.client(address), before_first)
 
-    def note_failure(self, address: Address) -> None:
+    def note_failure(self, address: ServerAddress) -> None:
         """From now on this server is the last to be asked for the map."""
         self._failed[address] = time.monotonic()
 
@@ -131,9 +131,9 @@ class SlotMap:
         for address in {*self._clients} - known:
             del self._clients[address]  # its connections are closed with it
 
-    def _ask_servers(self) -> dict[int, Address]:
+    def _ask_servers(self) -> dict[int, ServerAddress]:
         """The first map that has all slots, else the largest."""
-        largest: dict[int, Address] = {}
+        largest: dict[int, ServerAddress] = {}
         failures: list[redis.RedisError] = []
         begun = time.monotonic()
         known = dict.fromkeys([*self.holders.values(), *self.seeds])
@@ -149,14 +149,14 @@ class SlotMap:
             raise _most_informative(failures)
         return largest
 
-    def _ask_server(self, address: Address) -> dict[int, Address]:
+    def _ask_server(self, address: ServerAddress) -> dict[int, ServerAddress]:
         return {
             slot: address_of(primary, address)
             for first, last, primary, *_ in self.slot_ranges(address)
             for slot in range(first, last + 1)
         }
 
-    def slot_ranges(self, address: Address) -> list[Any]:
+    def slot_ranges(self, address: ServerAddress) -> list[Any]:
         """A server's reply to CLUSTER SLOTS. One round trip. Raises redis.RedisError."""
         [reply] = self.connection(address).exchange([CLUSTER_SLOTS])
         if isinstance(reply, redis.ResponseError):
@@ -164,7 +164,7 @@ class SlotMap:
         return list(reply)
 
 
-def address_of(node: Sequence[Any], asked: Address) -> Address:
+def address_of(node: Sequence[Any], asked: ServerAddress) -> ServerAddress:
     """The address of a server from the reply of another one: host, port; in CLUSTER SLOTS also id and metadata.
 
     An empty host means the host of the server that was asked. `?` means that no host name is known."""
@@ -175,7 +175,7 @@ def address_of(node: Sequence[Any], asked: Address) -> Address:
     return host or asked[0], int(port)
 
 
-def _with_address(address: Address, error: redis.RedisError) -> redis.RedisError:
+def _with_address(address: ServerAddress, error: redis.RedisError) -> redis.RedisError:
     """The same error, with the address of the server in its text."""
     name = f"{address[0]}:{address[1]}"
     return type(error)(str(error) if name in str(error) else f"{name}: {error}")
@@ -225,16 +225,16 @@ class ClusterTransport:
     def servers(self) -> list["redis.Redis"]:
         return self.slots.primaries()
 
-    def _holder(self, queued: Queued) -> Address:
+    def _holder(self, queued: Queued) -> ServerAddress:
         (name, key, *rest), _ = queued
         return self.slots.holder(str(rest[0] if name in KEY_IS_SECOND else key))
 
-    def _ask(self, asked: dict[int, Address], queued: Sequence[Queued], replies: list[Any]) -> None:
+    def _ask(self, asked: dict[int, ServerAddress], queued: Sequence[Queued], replies: list[Any]) -> None:
         """Send to all servers, then read from all; the replies are put into `replies`."""
-        shares: dict[Address, list[int]] = defaultdict(list)
+        shares: dict[ServerAddress, list[int]] = defaultdict(list)
         for place, address in asked.items():
             shares[address].append(place)
-        unread: dict[Address, BorrowedConnection] = {}
+        unread: dict[ServerAddress, BorrowedConnection] = {}
         try:
             for address, places in shares.items():
                 with self.slots.watching(address):
@@ -252,13 +252,13 @@ class ClusterTransport:
                 connection.cut()
                 connection.give_back()
 
-    def _notice_cluster_down(self, address: Address, received: Sequence[Any]) -> None:
+    def _notice_cluster_down(self, address: ServerAddress, received: Sequence[Any]) -> None:
         """A server that replies CLUSTERDOWN may be cut off from the others, and another server may replace it."""
         if any(isinstance(reply, ClusterDownError) for reply in received):
             self.slots.note_failure(address)
             self.slots.refresh()
 
-    def _send_asking(self, address: Address, queued: Queued) -> Any:
+    def _send_asking(self, address: ServerAddress, queued: Queued) -> Any:
         """While a slot moves, a key that has left its old server is asked for at the new one. One round trip."""
         with self.slots.watching(address):
             permitted, reply = self.slots.connection(address, self.before_first).exchange([ASKING, queued])
@@ -287,5 +287,5 @@ def _is_ask(reply: Any) -> bool:
     return isinstance(reply, AskError) and not isinstance(reply, MovedError)
 
 
-def _target(error: MovedError, asked: Address) -> Address:
+def _target(error: MovedError, asked: ServerAddress) -> ServerAddress:
     return address_of((error.host, error.port), asked)

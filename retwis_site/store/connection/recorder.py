@@ -101,7 +101,7 @@ class Watch(Recording):
 _of_this_thread: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_recordings", default=())
 of_the_process: list[Recording] = []  # those of all threads and tasks: tests add theirs
 _is_watched: ContextVar[bool] = ContextVar("retwis_watched", default=False)
-is_watched = _is_watched.get  # whether this thread's commands shall be `Asked`
+is_watched = _is_watched.get  # whether this thread's commands shall be `WatchedCommand`
 
 
 @contextmanager
@@ -158,7 +158,7 @@ def keys_of(command: Command) -> tuple[str, ...]:
 _STORE = str(Path(__file__).parents[1])  # the code of this folder asks for somebody else
 
 
-class Asked(tuple[object, ...]):
+class WatchedCommand(tuple[object, ...]):
     """A command that is watched. `code`: of the method that asked for it."""
 
     code: CodeType | None = None
@@ -169,10 +169,10 @@ class Asked(tuple[object, ...]):
         return _name(self.code) if self.code is not None else ""
 
 
-def asked(command: Command) -> Asked:
+def asked(command: Command) -> WatchedCommand:
     """This command, asked for by the first caller outside of the store: of a method of `Commands`, of `Pipe` or
     `Store`."""
-    watched = Asked(command)
+    watched = WatchedCommand(command)
     frame = sys._getframe(2)
     code = frame.f_code
     while code.co_filename.startswith(_STORE) and frame.f_back is not None:

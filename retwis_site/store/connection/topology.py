@@ -26,7 +26,7 @@ from retwis_site.store import embedded
 from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
 from retwis_site.store.connection.transport import OneServer, Pool, Transport
 
-Options = dict[str, Any]
+ConnectionOptions = dict[str, Any]
 RESP = 2  # the version of Redis's protocol that every server and proxy speaks
 TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
@@ -44,7 +44,7 @@ def split(addresses: str) -> list[str]:
     return [url.strip() for url in addresses.split(",") if url.strip()]
 
 
-def parsed(url: str, where: str) -> Options:
+def parsed(url: str, where: str) -> ConnectionOptions:
     """What redis-py reads from an address: host, port, user and so on. Raises ImproperlyConfigured."""
     try:
         options = dict(parse_url(url))
@@ -122,18 +122,18 @@ def _without_password(url: str, where: str) -> str:
 # ---- Transports
 
 
-def transport(options: Options) -> Transport:
+def transport(options: ConnectionOptions) -> Transport:
     """The transport for REDIS_TOPOLOGY, with `options` for each connection. Raises ImproperlyConfigured."""
     return TOPOLOGIES[settings.REDIS_TOPOLOGY](_every_connection() | options)
 
 
-def servers(urls: Sequence[str], options: Options) -> Transport:
+def servers(urls: Sequence[str], options: ConnectionOptions) -> Transport:
     """The servers in `copy --from`; each is asked for its own keys. Raises ImproperlyConfigured."""
     clients = [_client(url, _every_connection() | options, "--from") for url in urls]
     return OneServer(clients[0], holders=clients)
 
 
-def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Transport:
+def cluster(urls: Sequence[str], options: ConnectionOptions, where: str = "--from") -> Transport:
     """The cluster of these servers. User, password and TLS of the first address are used for all. Raises
     ImproperlyConfigured."""
     addresses, common = _addresses(urls, 6379, where)
@@ -143,7 +143,7 @@ def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Tra
     return ClusterTransport(SlotMap(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
 
 
-def _every_connection() -> Options:
+def _every_connection() -> ConnectionOptions:
     return {
         "decode_responses": True,
         "encoding_errors": "replace",  # a foreign database may hold bytes that are not UTF-8
@@ -170,12 +170,12 @@ def _no_retries() -> Retry:
     return Retry(NoBackoff(), 0)
 
 
-def _server(options: Options) -> Transport:
+def _server(options: ConnectionOptions) -> Transport:
     require_named_store()
     return OneServer(_client(_one_url() if settings.REDIS_URL else embedded.url(), options))
 
 
-def _twemproxy(options: Options) -> Transport:
+def _twemproxy(options: ConnectionOptions) -> Transport:
     """The proxy takes every command for one key. SCAN, DBSIZE and INFO go to the servers themselves."""
     if not settings.REDIS_NODES:
         fix = "Set it to the servers behind the proxy: redis://one:6379,redis://two:6379."
@@ -184,7 +184,7 @@ def _twemproxy(options: Options) -> Transport:
     return OneServer(_client(_one_url(), options), holders=holders)
 
 
-def _sentinel(options: Options) -> Transport:
+def _sentinel(options: ConnectionOptions) -> Transport:
     """The primary; each new connection asks the sentinels for it. User and password in REDIS_URL are for the primary;
     the sentinels have their own settings. TLS is used for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
@@ -199,7 +199,7 @@ def _sentinel(options: Options) -> Transport:
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
-def _sentinel_user() -> Options:
+def _sentinel_user() -> ConnectionOptions:
     username, password = settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD
     if username and not password:
         fix = "Set both, or only the password where the sentinels have `requirepass`."
@@ -207,14 +207,14 @@ def _sentinel_user() -> Options:
     return {"username": username or None, "password": password or None}
 
 
-def _cluster(options: Options) -> Transport:
+def _cluster(options: ConnectionOptions) -> Transport:
     return cluster(_some_urls(), options, "REDIS_URL")
 
 
 TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "twemproxy": _twemproxy}
 
 
-def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
+def _client(url: str, options: ConnectionOptions, where: str = "REDIS_URL") -> "redis.Redis":
     parsed(url, where)  # raises ImproperlyConfigured
     return redis.Redis(connection_pool=Pool.from_url(url, retry=_no_retries(), **options))
 
@@ -235,13 +235,13 @@ def _some_urls() -> list[str]:
     return urls()
 
 
-def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list[tuple[str, int]], Options]:
+def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list[tuple[str, int]], ConnectionOptions]:
     """Hosts and ports, and the other options of the first address (user, password, TLS and so on), for all."""
     each = [parsed(url, where) for url in urls]
     if any("path" in options for options in each):
         raise ImproperlyConfigured(f"Several servers need hosts in {where}, and no unix:// socket.")
     first = dict(each[0])
-    common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
+    common: ConnectionOptions = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
     common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
     return [(options.get("host", "localhost"), options.get("port", default_port)) for options in each], common
 

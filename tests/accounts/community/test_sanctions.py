@@ -12,8 +12,8 @@ from accounts.community.acts import Roles
 from accounts.community.log import Log
 from accounts.community.sanctions import (
     GRACE,
+    AlreadyDecided,
     AppealedAlready,
-    Decided,
     NoAppeal,
     NothingImposed,
     Sanctions,
@@ -223,7 +223,7 @@ def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store
     with pytest.raises(AppealedAlready):
         sanctions.appeal(BOB, "Really.")
     sanctions.decide_appeal(BOB, False, ALICE, "no")
-    with pytest.raises(Decided):
+    with pytest.raises(AlreadyDecided):
         sanctions.decide_appeal(BOB, True, CAROL, "yes")
     with pytest.raises(AppealedAlready):
         sanctions.appeal(BOB, "Please.")

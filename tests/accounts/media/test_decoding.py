@@ -115,7 +115,7 @@ CORPUS = {
 @pytest.mark.parametrize("name", CORPUS)
 def test_what_is_no_picture_is_refused(name):
     content, why = CORPUS[name]
-    with pytest.raises(decoder.Refused, match=why):
+    with pytest.raises(decoder.CannotDecode, match=why):
         _made(content)
 
 

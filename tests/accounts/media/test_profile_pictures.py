@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
 from accounts.media.decoding import Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("quick_decoder")
 LONG_AGO = 7200  # seconds: a mark as old as this has come to its commit, or never will
 
 
-def choose(store, picture=RED, kind=Kind.PICTURE, uid=1):
+def choose(store, picture=RED, kind=ProfilePicture.PICTURE, uid=1):
     Pictures(store).add(uid, picture)
     ProfilePictures(store).choose(uid, kind, picture.digest)
 
@@ -118,7 +118,7 @@ def test_a_replaced_picture_goes_and_one_that_others_show_stays(store, raw, alic
     drain(store, "worker")
     assert [mark.rpartition(":")[0] for mark in raw.zrange(f"media_users:{RED.digest}", 0, -1)] == ["picture:2"]
     assert raw.zrange("media_of:1", 0, -1) == [BLUE.digest]
-    ProfilePictures(store).remove(2, Kind.PICTURE)
+    ProfilePictures(store).remove(2, ProfilePicture.PICTURE)
     drain(store, "worker")
     assert not raw.keys(f"media*:{RED.digest}*")
     assert raw.hget("user:1", "picture") == BLUE.digest
@@ -132,7 +132,7 @@ def test_two_forms_at_once_leave_no_picture_that_nobody_shows(store, raw, alice)
     """The second one has read the field before the first one wrote it."""
     Pictures(store).add(1, RED)
     Pictures(store).add(1, BLUE)
-    ProfilePictures(store).choose(1, Kind.PICTURE, RED.digest)
+    ProfilePictures(store).choose(1, ProfilePicture.PICTURE, RED.digest)
     raw.hset("user:1", "picture", BLUE.digest)
     raw.zadd(f"media_users:{BLUE.digest}", {"picture:1:1": 1})
     age(raw)
@@ -145,7 +145,9 @@ def test_killed_anywhere_no_profile_shows_a_picture_that_is_not_there(store, raw
     choose(store)
     Pictures(store).add(1, BLUE)
     age(raw)
-    killed = killed_before_round_trip(step, lambda: ProfilePictures(store).choose(1, Kind.PICTURE, BLUE.digest))
+    killed = killed_before_round_trip(
+        step, lambda: ProfilePictures(store).choose(1, ProfilePicture.PICTURE, BLUE.digest)
+    )
     assert not killed or step < 8
     shown = raw.hget("user:1", "picture")
     assert shown == BLUE.digest or killed
@@ -162,7 +164,7 @@ def test_a_picture_that_is_going_is_not_chosen(store, raw, alice):
     Pictures(store).add(1, RED)
     raw.hset(f"media_info:{RED.digest}", "going", "1")
     with pytest.raises(PictureGone):
-        ProfilePictures(store).choose(1, Kind.PICTURE, RED.digest)
+        ProfilePictures(store).choose(1, ProfilePicture.PICTURE, RED.digest)
     assert raw.hget("user:1", "picture") is None
 
 
@@ -170,7 +172,7 @@ def test_a_deleted_account_takes_its_picture_with_it(store, raw, alice):
     choose(store)
     AccountDeletion(store).delete(alice.user, alice.secret)
     drain(store, "worker")
-    choose(store, BLUE, Kind.HEADER)  # a form that comes too late
+    choose(store, BLUE, ProfilePicture.HEADER)  # a form that comes too late
     age(raw)
     drain(store, "worker")
     assert raw.keys("media*") == []
@@ -179,7 +181,7 @@ def test_a_deleted_account_takes_its_picture_with_it(store, raw, alice):
 
 def test_doctor_repairs_marks_and_removes_what_has_no_file(store, raw, alice, capsys):
     choose(store)
-    choose(store, WIDE, Kind.HEADER)
+    choose(store, WIDE, ProfilePicture.HEADER)
     assert report_of(capsys)[1]["errors"] == []
     raw.delete(f"media_users:{RED.digest}")
     raw.delete(f"media:{WIDE.digest}")
@@ -195,7 +197,7 @@ def test_doctor_repairs_marks_and_removes_what_has_no_file(store, raw, alice, ca
 
 def test_a_file_of_the_site_brings_profile_pictures_back(store, raw, alice, tmp_path, capsys):
     choose(store)
-    choose(store, WIDE, Kind.HEADER)
+    choose(store, WIDE, ProfilePicture.HEADER)
     export(tmp_path / "site.jsonl")
     empty(raw)
     import_(tmp_path / "site.jsonl")

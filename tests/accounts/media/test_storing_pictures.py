@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.media.decoding import Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import CLASSES, Mark, PictureGone, Pictures, QuotaReached, StoreFull, job_of
 from accounts.users.accounts import AccountDeletion
 from retwis_site.exceptions import StoreError
@@ -220,7 +220,7 @@ def test_doctor_writes_again_what_is_known_of_a_picture(store, raw, alice, capsy
     if shape is Shape.POST:
         Posts(store).publish(1, NewPost("Look", media=Media((Picture(picture.digest),))), "t1")
     else:
-        ProfilePictures(store).choose(1, Kind.PICTURE, picture.digest)
+        ProfilePictures(store).choose(1, ProfilePicture.PICTURE, picture.digest)
     info = f"media_info:{picture.digest}"
     before, kept = raw.hgetall(info), {key: raw.dump(key) for key in raw.keys("media*") if key != info}
     raw.delete(info)

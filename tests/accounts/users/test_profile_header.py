@@ -15,7 +15,7 @@ from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from tests.support.stored_keys import publish
-from timeline.people.lists import About, KnownFollowers
+from timeline.people.lists import KnownFollowers, ProfileTexts
 from timeline.relations.relations import Follows, InCommon
 from timeline.timelines.profile import Profiles
 
@@ -93,7 +93,7 @@ def test_a_new_name_and_a_new_bio_are_seen_at_once(store, raw, alice):
     raw.hset("user:1", mapping={"name": "Queen", "bio": "Off with it"})
     found = Profiles(store).page(Viewer(store, ""), "alice", None)
     assert found.person == User(1, "Alice", "Queen")
-    assert found.about == About("Off with it", int(raw.zscore("users_by_time", "Alice")))
+    assert found.about == ProfileTexts("Off with it", int(raw.zscore("users_by_time", "Alice")))
 
 
 # ---- follows you

@@ -74,4 +74,4 @@ def test_an_older_site_on_a_newer_store_says_so(raw, store):
     raw.set("schema", schema.VERSION + 1)
     with pytest.raises(schema.NewerSchema) as refused:
         schema.Gate(store).pass_(["GET"])
-    assert quotes() == [serve.NEEDS[schema.State.OLDER], str(refused.value)]
+    assert quotes() == [serve.NEEDS[schema.StoreState.OLDER], str(refused.value)]

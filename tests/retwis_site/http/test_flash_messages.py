@@ -10,7 +10,7 @@ from accounts.signing_in.viewer import VISITOR
 from retwis_site.http.cookies import may_have_messages
 from retwis_site.middleware import SiteMiddleware
 from retwis_site.rendering.fragments import NOTHING
-from timeline.posts.entities import Page
+from timeline.posts.entities import PostsPage
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.html import welcome_page
 
@@ -68,7 +68,7 @@ def test_a_forged_message_is_not_shown_and_its_cookie_is_removed(member, forged)
 
 def test_a_message_can_be_shown_in_the_same_request(rf, raw):
     """A view may add a message and return its page at once."""
-    found = EveryonePage([], Page([], None), at_the_cap=False)
+    found = EveryonePage([], PostsPage([], None), at_the_cap=False)
     seen = []
 
     def view(request):

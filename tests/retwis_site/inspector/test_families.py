@@ -4,7 +4,7 @@ import pytest
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.inspector import key_browser
-from retwis_site.inspector.key_browser import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
+from retwis_site.inspector.key_browser import OTHERS, Families, ScanPlace, Tally, packed, patterns, place_in, tallies_in
 from tests.support.stored_posts import write_posts
 
 
@@ -16,7 +16,7 @@ def site(raw, store, alice, bob):
 
 
 def test_all_keys_of_a_small_site_are_counted(store, site):
-    sample = site.look(Place(), {})
+    sample = site.look(ScanPlace(), {})
     assert sample.further is None
     assert sample.looked_at == sample.total == store.dbsize()
     assert sample.number("user:*") == 2
@@ -29,7 +29,7 @@ def test_all_keys_of_a_small_site_are_counted(store, site):
 
 
 def test_some_keys_of_each_family_are_named(site):
-    examples = site.look(Place(), {}).examples
+    examples = site.look(ScanPlace(), {}).examples
     assert examples["user:*"] == ["user:1", "user:2"]
     assert len(examples["post:*"]) == key_browser.EXAMPLES
     assert examples["users"] == ["users"]
@@ -40,14 +40,14 @@ def test_some_keys_of_each_family_are_named(site):
 def test_it_sends_no_keys_and_a_bounded_number_of_scans(raw, site, round_trips, monkeypatch):
     monkeypatch.setattr(key_browser, "AT_ONCE", 2)
     monkeypatch.setattr(key_browser, "SCANS", 3)
-    sent = [command[0] for command in round_trips(lambda: site.look(Place(), {})).commands]
+    sent = [command[0] for command in round_trips(lambda: site.look(ScanPlace(), {})).commands]
     assert sent.count("SCAN") <= 3
     assert set(sent) <= {"SCAN", "DBSIZE", "TYPE", "MEMORY"}
 
 
 @pytest.mark.one_server
 def test_the_memory_of_only_some_keys_of_a_family_is_asked_for(site, round_trips):
-    sent = round_trips(lambda: site.look(Place(), {})).commands
+    sent = round_trips(lambda: site.look(ScanPlace(), {})).commands
     asked = [command[2] for command in sent if command[0] == "MEMORY"]
     assert len([key for key in asked if key.startswith("post:")]) <= key_browser.MEASURED
 
@@ -56,7 +56,7 @@ def test_the_memory_of_only_some_keys_of_a_family_is_asked_for(site, round_trips
 def test_the_next_page_goes_on_and_adds_up(raw, site, monkeypatch):
     monkeypatch.setattr(key_browser, "AT_ONCE", 5)
     monkeypatch.setattr(key_browser, "SCANS", 1)
-    sample = site.look(Place(), {})
+    sample = site.look(ScanPlace(), {})
     assert sample.further is not None
     assert sample.is_estimate("post:*")
     while sample.further is not None:
@@ -71,7 +71,7 @@ def test_the_next_page_goes_on_and_adds_up(raw, site, monkeypatch):
 def test_the_number_of_all_is_estimated_from_some(raw, site, monkeypatch):
     monkeypatch.setattr(key_browser, "AT_ONCE", 5)
     monkeypatch.setattr(key_browser, "SCANS", 1)
-    sample = site.look(Place(), {})
+    sample = site.look(ScanPlace(), {})
     found = sample.tallies["post:*"].found
     assert sample.number("post:*") == round(found * raw.dbsize() / sample.looked_at)
     assert sample.number("users") == 1
@@ -79,7 +79,7 @@ def test_the_number_of_all_is_estimated_from_some(raw, site, monkeypatch):
 
 @pytest.mark.real_server
 def test_the_memory_is_that_of_the_server(raw, site):
-    sample = site.look(Place(), {})
+    sample = site.look(ScanPlace(), {})
     assert sample.refusals == []
     assert sample.memory("users") == raw.memory_usage("users")
     measured = sum(raw.memory_usage(f"user:{uid}") for uid in (1, 2))
@@ -92,7 +92,7 @@ def test_the_memory_is_that_of_the_server(raw, site):
 @pytest.mark.one_server
 def test_what_the_server_refuses_is_said(site, rights, right, refused):
     rights(right)
-    sample = site.look(Place(), {})
+    sample = site.look(ScanPlace(), {})
     [refusal] = sample.refusals
     assert refusal.startswith(f"the store refused {refused}")
     assert "docs/redis.md" in refusal
@@ -103,7 +103,7 @@ def test_what_the_server_refuses_is_said(site, rights, right, refused):
 @pytest.mark.twemproxy
 def test_all_servers_of_a_cluster_and_behind_a_proxy_are_scanned(raw, store, alice, bob, settings):
     write_posts(raw, 1, range(1, 41))
-    sample = Families(store).look(Place(), {})
+    sample = Families(store).look(ScanPlace(), {})
     while sample.further is not None:
         sample = Families(store).look(sample.further, sample.tallies)
     assert sample.number("post:*") == 40
@@ -118,7 +118,7 @@ def test_what_is_no_place_is_a_bad_cursor(text):
 
 def test_a_place_on_a_server_that_is_not_there_is_a_bad_cursor(store):
     with pytest.raises(BadCursor):
-        Families(store).look(Place(server=99), {})
+        Families(store).look(ScanPlace(server=99), {})
 
 
 @pytest.mark.parametrize("text", ["", "1.2.3", "_" * 40, "x", "1.2.3_" * 200])

@@ -4,7 +4,7 @@ import pytest
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.inspector import key_browser
-from retwis_site.inspector.key_browser import NO_KEY, Cell, OneKey, Row, beginning, line_of
+from retwis_site.inspector.key_browser import NO_KEY, Cell, OneKey, TableRow, beginning, line_of
 from retwis_site.store.kinds import What
 from tests.support.stored_posts import write_posts
 
@@ -25,8 +25,8 @@ def test_a_sorted_set_begins_with_the_highest_score(raw, look):
     found = look("updates:1")
     assert (found.type, found.length, found.ttl, found.further) == ("zset", 2, None, None)
     assert found.rows == [
-        Row(Cell("7", What.POST), Cell("7", What.POST)),
-        Row(Cell("5", What.POST), Cell("5", What.POST)),
+        TableRow(Cell("7", What.POST), Cell("7", What.POST)),
+        TableRow(Cell("5", What.POST), Cell("5", What.POST)),
     ]
 
 

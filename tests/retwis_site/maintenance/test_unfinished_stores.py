@@ -6,7 +6,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.filling import CannotFill, Filling, is_used
 from retwis_site.store import schema
 from retwis_site.store.client import connect
-from retwis_site.store.schema import State
+from retwis_site.store.schema import StoreState
 from tests.support.command_output import refuses
 from tests.support.stored_keys import everything
 
@@ -43,7 +43,7 @@ def test_pages_are_errors_not_a_part_of_the_site(unfinished, browser):
 
 
 def test_its_state_is_known(unfinished, store):
-    assert schema.examine(store) is State.UNFINISHED
+    assert schema.examine(store) is StoreState.UNFINISHED
 
 
 @pytest.mark.parametrize("write", FOREIGN_KEYS)

@@ -7,7 +7,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.store import schema
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import State
+from retwis_site.store.schema import StoreState
 from tests.support.http.page_text import page_of, post_ids
 from tests.support.maintenance.official_database import AMELIA, BOB, make_official_database
 from tests.support.people import PASSWORD, register
@@ -111,9 +111,9 @@ def test_while_adopt_is_under_way_nothing_is_written(alice, gated, raw):
 
 
 def test_an_empty_store_is_no_foreign_one_and_may_be_filled(gated, raw):
-    assert schema.examine(gated) is State.EMPTY
+    assert schema.examine(gated) is StoreState.EMPTY
     register(gated, "Alice")
-    assert schema.examine(gated) is State.OURS
+    assert schema.examine(gated) is StoreState.OURS
     assert raw.get("schema") == "1"
 
 

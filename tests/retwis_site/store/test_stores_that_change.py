@@ -14,7 +14,7 @@ from retwis_site.store import schema
 from retwis_site.store.client import connect, without_gate
 from retwis_site.store.connection import transport
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import Gate, NewerSchema, NotFilled, State
+from retwis_site.store.schema import Gate, NewerSchema, NotFilled, StoreState
 from tests.support.http.page_text import page_of
 from tests.support.maintenance.official_database import make_official_database
 from tests.support.people import PASSWORD, register
@@ -290,7 +290,7 @@ def test_the_first_user_of_an_emptied_store_marks_it(gated, layout, raw, browser
         typed(f"{PASSWORD}\n")
         call_command("createuser", "Erin", verbosity=0)
     assert raw.get("schema") == str(schema.VERSION)
-    assert schema.examine(gated) is State.OURS
+    assert schema.examine(gated) is StoreState.OURS
 
 
 def test_the_mark_is_there_before_there_is_a_user(raw, store, sent):
@@ -309,7 +309,7 @@ def test_a_user_of_an_older_site_marks_nothing(raw, store, version):
         raw.set("schema", version)
     register(store, "Erin")
     assert raw.get("schema") == version
-    assert schema.examine(store) is State.OLDER
+    assert schema.examine(store) is StoreState.OLDER
 
 
 def test_a_worker_and_a_health_check_leave_an_empty_store_without_a_mark(raw, store, browser):
@@ -318,4 +318,4 @@ def test_a_worker_and_a_health_check_leave_an_empty_store_without_a_mark(raw, st
     assert browser().get("/readyz").status_code == 200
     call_command("deliver", once=True, verbosity=0)
     assert raw.get("schema") is None
-    assert schema.examine(store) is State.EMPTY
+    assert schema.examine(store) is StoreState.EMPTY

@@ -22,7 +22,7 @@ from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.account_data.download import export
-from timeline.account_data.restoring import Named, named
+from timeline.account_data.restoring import NamedPost, named
 from timeline.posts.checks import PostOrphans
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -470,4 +470,4 @@ def test_a_killed_run_is_completed_by_a_worker_and_by_the_next_run(raw, store, e
     ],
 )
 def test_the_author_of_a_named_post_is_in_its_address(address, author):
-    assert named(7, address) == Named(7, author)
+    assert named(7, address) == NamedPost(7, author)

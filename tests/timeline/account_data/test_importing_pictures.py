@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.media.decoding import Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
@@ -31,7 +31,7 @@ def file(store, alice, raw, tmp_path, typed):
     for one in map(decoded_picture, ("red", "blue")):
         Pictures(store).add(1, one)
     Pictures(store).add(1, FACE)
-    ProfilePictures(store).choose(1, Kind.PICTURE, FACE.digest)
+    ProfilePictures(store).choose(1, ProfilePicture.PICTURE, FACE.digest)
     red, blue = (Picture(decoded_picture(one).digest, alt=one, focus="0.5,0") for one in ("red", "blue"))
     Posts(store).publish(1, NewPost("Look", media=Media((red, blue), sensitive=True)), "t1")
     Posts(store).publish(1, NewPost("", media=Media((red,))), "t2")

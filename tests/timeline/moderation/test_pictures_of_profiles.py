@@ -11,7 +11,7 @@ from accounts.community.acts import allow_picture, remove_picture
 from accounts.community.log import Act, Log
 from accounts.media import repository
 from accounts.media.decoding import Shape
-from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureBlocked, Pictures
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
@@ -42,7 +42,7 @@ def faces(store, raw, alice, bob):
 
 def show(store, raw):
     """bob's picture and header, for longer than a process may take to choose one; alice is a moderator."""
-    for kind, one in ((Kind.PICTURE, RED), (Kind.HEADER, WIDE)):
+    for kind, one in ((ProfilePicture.PICTURE, RED), (ProfilePicture.HEADER, WIDE)):
         Pictures(store).add(2, one)
         ProfilePictures(store).choose(2, kind, one.digest)
         raw.delete(f"media_users:{one.digest}")
@@ -116,7 +116,7 @@ def test_a_decided_removal_is_blocked_logged_and_told_also_when_its_owner_is_fas
         about = NewReport(2, None, Reason.OTHER)
         delete = partial(Deciding(store).delete_picture, about, WIDE.digest, True, 1, "No")
         killed_before_round_trip(step, delete)
-        ProfilePictures(store).remove(2, Kind.HEADER)
+        ProfilePictures(store).remove(2, ProfilePicture.HEADER)
         drain_due(store, raw)
         is_told = raw.zcard("notices:2")
         assert [act.what for act in Log(store).about(2)] == ["header:removed"] * is_told, step
@@ -157,7 +157,7 @@ def test_staff_takes_a_block_back_where_the_act_is_listed_and_the_picture_can_be
 
 
 def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob, store, raw):
-    remove_picture(store, BY_ALICE, Kind.PICTURE, RED.digest, blocks=True)
+    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocks=True)
     raw.hset("staff", "2", "moderator")
     raw.hset("user:2", "role", "moderator")
     staff = browser(bob)
@@ -168,7 +168,7 @@ def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob
 
 @pytest.mark.parametrize("step", range(1, 7))
 def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, step):
-    remove_picture(store, BY_ALICE, Kind.PICTURE, RED.digest, blocks=True)
+    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocks=True)
     [removed] = Log(store).about(2)
     is_killed = killed_before_round_trip(step, lambda: allow_picture(store, removed, 1, "A mistake"))
     assert is_killed == (step < 6)
@@ -181,7 +181,7 @@ def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, 
 @pytest.mark.parametrize("step", range(1, 8))
 def test_killed_anywhere_the_removal_and_its_line_come_together(faces, store, raw, step):
     def remove():
-        remove_picture(store, BY_ALICE, Kind.HEADER, WIDE.digest, blocks=False)
+        remove_picture(store, BY_ALICE, ProfilePicture.HEADER, WIDE.digest, blocks=False)
 
     assert killed_before_round_trip(step, remove) == (step < 7)
     drain_due(store, raw)
@@ -206,8 +206,8 @@ def choose(store, kind, picture):
 @pytest.fixture
 def people(store, admin, bob, carol):
     """alice is an admin, bob has a picture and a header, carol reports him."""
-    choose(store, Kind.PICTURE, RED)
-    choose(store, Kind.HEADER, WIDE)
+    choose(store, ProfilePicture.PICTURE, RED)
+    choose(store, ProfilePicture.HEADER, WIDE)
 
 
 def let_time_pass(raw, store):
@@ -216,7 +216,7 @@ def let_time_pass(raw, store):
         for member in raw.zrange(key, 0, -1):
             kind, uid, number = member.split(":")
             raw.zrem(key, member)
-            raw.zadd(key, {f"{kind}:{uid}:{1 if kind in list(Kind) else number}": 1})
+            raw.zadd(key, {f"{kind}:{uid}:{1 if kind in list(ProfilePicture) else number}": 1})
     for _ in range(2):
         drain_due(store, raw)
 
@@ -226,8 +226,8 @@ def test_staff_sees_what_was_reported_after_the_member_has_changed_it(browser, p
     [rid] = raw.zrange("reports", 0, -1)
     stored = json.loads(raw.hget(f"report:{rid}", "media"))["pictures"]
     assert [one[:3] for one in stored] == [[RED.digest, 192, 192], [WIDE.digest, 1500, 500]]
-    choose(store, Kind.PICTURE, OTHER)
-    ProfilePictures(store).remove(2, Kind.HEADER)
+    choose(store, ProfilePicture.PICTURE, OTHER)
+    ProfilePictures(store).remove(2, ProfilePicture.HEADER)
     let_time_pass(raw, store)
     assert raw.zrange(f"media_users:{RED.digest}", 0, -1) == [f"report:2:{rid}"]
     page = browser(alice).get(f"/moderation/reports/{rid}/").content.decode()
@@ -264,7 +264,7 @@ def test_an_app_reports_a_person_and_a_post_with_the_pictures(people, carol, sto
 
 def test_the_file_of_the_site_has_the_pictures_and_they_stay_there_too(people, store, raw, tmp_path, capsys):
     rid = Reports(store).make(3, NewReport(2, None, "spam"))
-    ProfilePictures(store).remove(2, Kind.PICTURE)
+    ProfilePictures(store).remove(2, ProfilePicture.PICTURE)
     path = tmp_path / "site.jsonl"
     [line] = of_type(export(path), "report")
     assert [one["digest"] for one in line["pictures"]] == [RED.digest, WIDE.digest]

@@ -16,7 +16,7 @@ from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
-from timeline.notices import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
+from timeline.notices import KEPT, MARK, Inbox, Notice, NoticeKind, ask_new, parse_notice, queue_add, rows_of
 from timeline.notifications.repository import Only, below, grouped
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -157,7 +157,7 @@ def new(store):
 
 def add(store, pid, when):
     pipe = store.pipeline()
-    queue_add(pipe, ALICE, Notice(Kind.LIKE, pid, 2), when)
+    queue_add(pipe, ALICE, Notice(NoticeKind.LIKE, pid, 2), when)
     pipe.execute()
 
 
@@ -175,7 +175,7 @@ def test_those_above_the_mark_are_new(store, raw):
     assert new(store) == 2
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", NoticeKind)
 def test_notices_of_the_second_that_was_read_last_are_read(store, raw, kind):
     raw.zadd("notices:1", {f"{kind}:9:2": LONG_AGO})
     Inbox(store, ALICE).set_read(LONG_AGO)
@@ -190,7 +190,7 @@ def test_a_mark_that_is_older_than_all_that_is_kept_goes_with_the_oldest(store, 
     assert new(store) == KEPT + 1
 
 
-@given(st.sampled_from(Kind), st.integers(1, 2**53 - 1), st.integers(1, 2**53 - 1))
+@given(st.sampled_from(NoticeKind), st.integers(1, 2**53 - 1), st.integers(1, 2**53 - 1))
 def test_each_notice_is_read_as_it_was_written(kind, what, who):
     notice = Notice(kind, what, who)
     assert parse_notice(notice.member) == notice
@@ -205,7 +205,7 @@ def test_no_text_is_an_error(kind, what, who):
 
 @pytest.mark.parametrize("number", [2**53 - 1, 9 * 10**15, 9 * 10**15 - 1, 10**15, 1])
 def test_each_id_is_read_from_a_row(number, caplog):
-    members = [f"{kind}:{number}:{number}" for kind in Kind]
+    members = [f"{kind}:{number}:{number}" for kind in NoticeKind]
     rows = rows_of(keys.notices(1), [(member, number) for member in members])
     assert [(row.notice.member, row.when) for row in rows] == [(member, number) for member in members]
     assert not caplog.records

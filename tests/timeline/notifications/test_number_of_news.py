@@ -13,7 +13,7 @@ from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO, register
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import publish
-from timeline.notices import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
+from timeline.notices import BY_POSTS, CAN_BE_QUIET, MARK, Notice, NoticeKind, Row, parse_notice
 from timeline.notifications.repository import Only, below, group_of, grouped, read_cursor
 from timeline.people.lists import Cursor, cursor
 from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
@@ -126,7 +126,7 @@ def test_all_kinds_are_on_at_first(browser, alice):
 
 def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(store, raw, alice, member, bob):
     pid = publish(raw, store, alice, "Hello")
-    wanted = {kind: "on" for kind in CAN_BE_QUIET if kind is not Kind.LIKE}
+    wanted = {kind: "on" for kind in CAN_BE_QUIET if kind is not NoticeKind.LIKE}
     response = member.post(ADDRESS, wanted)
     assert (response.status_code, response["Location"]) == (302, ADDRESS)
     assert raw.hget("user:1", "quiet") == "like"
@@ -134,7 +134,7 @@ def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(store, raw, alic
     Likes(store).like(2, pid, 1)
     Follows(store).follow(2, 1)
     assert raw.zrange("notices:1", 0, -1) == ["follow:1:2"]
-    member.post(ADDRESS, dict.fromkeys(Kind, "on"))
+    member.post(ADDRESS, dict.fromkeys(NoticeKind, "on"))
     assert raw.hget("user:1", "quiet") == ""
 
 
@@ -153,7 +153,7 @@ def test_changes_are_limited(member, monkeypatch):
 
 DAY = 86400
 
-notices = st.builds(Notice, st.sampled_from(Kind), st.integers(1, 4), st.integers(1, 6))
+notices = st.builds(Notice, st.sampled_from(NoticeKind), st.integers(1, 4), st.integers(1, 6))
 stored = st.dictionaries(notices, st.integers(0, 3 * DAY)).map(
     lambda scored: [
         Row(when, notice.member)
@@ -168,24 +168,24 @@ def row(kind, what, who, when):
 
 def test_likes_are_grouped_by_post_and_follows_by_day():
     rows = [
-        row(Kind.LIKE, 7, 3, DAY + 50),
-        row(Kind.FOLLOW, 1, 4, DAY + 40),
-        row(Kind.LIKE, 8, 3, DAY + 30),
-        row(Kind.LIKE, 7, 2, DAY + 20),
-        row(Kind.FOLLOW, 1, 5, DAY + 10),
-        row(Kind.FOLLOW, 1, 6, DAY - 1),
+        row(NoticeKind.LIKE, 7, 3, DAY + 50),
+        row(NoticeKind.FOLLOW, 1, 4, DAY + 40),
+        row(NoticeKind.LIKE, 8, 3, DAY + 30),
+        row(NoticeKind.LIKE, 7, 2, DAY + 20),
+        row(NoticeKind.FOLLOW, 1, 5, DAY + 10),
+        row(NoticeKind.FOLLOW, 1, 6, DAY - 1),
     ]
     assert [(group.kind, group.what, group.people) for group in map(group_of, grouped(rows))] == [
-        (Kind.LIKE, 7, (3, 2)),
-        (Kind.FOLLOW, 1, (4, 5)),
-        (Kind.LIKE, 8, (3,)),
-        (Kind.FOLLOW, 0, (6,)),
+        (NoticeKind.LIKE, 7, (3, 2)),
+        (NoticeKind.FOLLOW, 1, (4, 5)),
+        (NoticeKind.LIKE, 8, (3,)),
+        (NoticeKind.FOLLOW, 0, (6,)),
     ]
 
 
 def test_a_group_of_a_thousand_people_takes_no_steps_for_each():
     """Each step once made the group anew, with all its people: the page took three times as long."""
-    rows = [row(Kind.LIKE, 7, uid, DAY - uid) for uid in range(1, 1001)]
+    rows = [row(NoticeKind.LIKE, 7, uid, DAY - uid) for uid in range(1, 1001)]
     assert [group.people for group in map(group_of, grouped(rows))] == [tuple(range(1, 1001))]
     assert python_calls(lambda: [*map(group_of, grouped(rows))]).total() < 20
 
@@ -195,7 +195,7 @@ def test_every_notice_is_in_one_group_and_those_by_posts_stand_alone(rows):
     groups = [*map(group_of, grouped(rows))]
     assert sum(len(group.people) for group in groups) <= len(rows)
     for when, notice in ((row.when, row.notice) for row in rows):
-        what = when // DAY if notice.kind is Kind.FOLLOW else notice.what
+        what = when // DAY if notice.kind is NoticeKind.FOLLOW else notice.what
         [group] = [group for group in groups if (group.kind, group.what) == (notice.kind, what)]
         assert notice.who in group.people
         assert group.place >= Cursor(when, notice.member)

@@ -13,7 +13,7 @@ from tests.support.other_retwises.php import PhpRetwis
 from tests.support.people import LONG_AGO
 from timeline.other_retwises.conversion import Conversion, Person, Renamed, renamed
 from timeline.other_retwises.layouts import LAYOUTS
-from timeline.other_retwises.source import AT_ONCE, Account, Edge, Problems, SourcePost, connect_to
+from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, SourcePost, connect_to
 from timeline.other_retwises.values import ClearText, encode_all, encode_none
 
 MANY = 15_000  # posts
@@ -36,7 +36,7 @@ class Reader:
 
     def follows(self, uids):
         for _ in range(AT_ONCE + 1):
-            yield [Edge(1, 2, LONG_AGO)]
+            yield [ForeignEdge(1, 2, LONG_AGO)]
 
     def posts(self):
         for start in range(1, MANY, AT_ONCE):

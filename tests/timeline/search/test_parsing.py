@@ -15,15 +15,15 @@ from timeline.search.query import (
     BadQuery,
     Before,
     ByPerson,
-    Known,
+    KnownPeople,
     Matching,
     NotBefore,
     OfKind,
     OneWord,
     Phrase,
+    PostRole,
     Problem,
     Query,
-    Role,
     WithTag,
     marks,
     parse,
@@ -54,11 +54,11 @@ def midnight(*day):
         ('green"tea cup"', [word("green"), phrase("tea cup")]),
         ("e-mail", [phrase("e mail")]),
         ("https://example.org/tea", [phrase("https example org tea")]),
-        ("from:ann", [ByPerson(Role.FROM, "ann")]),
-        ("FROM:@Ann", [ByPerson(Role.FROM, "Ann")]),
-        ("from:me to:ME", [ByPerson(Role.FROM, None), ByPerson(Role.TO, None)]),
-        ("from:@me", [ByPerson(Role.FROM, "me")]),
-        ("to:ann", [ByPerson(Role.TO, "ann")]),
+        ("from:ann", [ByPerson(PostRole.FROM, "ann")]),
+        ("FROM:@Ann", [ByPerson(PostRole.FROM, "Ann")]),
+        ("from:me to:ME", [ByPerson(PostRole.FROM, None), ByPerson(PostRole.TO, None)]),
+        ("from:@me", [ByPerson(PostRole.FROM, "me")]),
+        ("to:ann", [ByPerson(PostRole.TO, "ann")]),
         ("from:", [word("from")]),
         ("from:@", [word("from")]),
         ("#Tea", [WithTag("tea")]),
@@ -92,7 +92,7 @@ def test_what_a_text_asks_for(typed, wanted):
         ("-tea", [word("tea")]),
         ("−tea", [word("tea")]),
         ('-"green tea"', [phrase("green tea")]),
-        ("-from:ann", [ByPerson(Role.FROM, "ann")]),
+        ("-from:ann", [ByPerson(PostRole.FROM, "ann")]),
         ("-#tea", [WithTag("tea")]),
         ("-is:reply -has:link", [OfKind("is:reply"), OfKind("has:link")]),
         ("-before:2026-11-01", [Before(midnight(2026, 11, 1))]),
@@ -257,7 +257,7 @@ def post(text, **fields):
 
 
 def fits(typed, one, me=None):
-    matching = Matching(parse(typed), Known({"bob": BOB, "carol": CAROL}, me))
+    matching = Matching(parse(typed), KnownPeople({"bob": BOB, "carol": CAROL}, me))
     return matching.visible([one]) == [one]
 
 

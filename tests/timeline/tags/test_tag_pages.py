@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.http.page_text import page_of, post_ids, text_of
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.relations import TagFollows
-from timeline.tags.tags import MOST_FOLLOWED, Newest, merged
+from timeline.tags.tags import MOST_FOLLOWED, NewestIds, merged
 
 
 def test_the_newest_posts_with_the_tag_are_shown(browser, raw, alice, bob):
@@ -202,7 +202,7 @@ LISTS = st.lists(st.sets(st.integers(1, 60)).map(lambda ids: sorted(ids, reverse
 
 
 def read(lists, number):
-    return [Newest(each[:number], len(each) >= number) for each in lists]
+    return [NewestIds(each[:number], len(each) >= number) for each in lists]
 
 
 @given(LISTS, st.integers(1, 20))

@@ -11,15 +11,17 @@ from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import State
+from retwis_site.store.schema import StoreState
 from timeline.management.commands.reindex import write_index
 
 NOT_FOREIGN = {
-    State.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
-    State.OURS: "There is nothing to adopt: the store is this site's. If the search lacks posts, `doctor` says so.",
-    State.OLDER: "An older version of this site has written the store. Run: manage.py upgrade",
-    State.UNFINISHED: "The store has a part of a site: an import, a copy or a restore has not ended. Run that again.",
-    State.NEWER: "A newer version of this site has written the store. Install that version.",
+    StoreState.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
+    StoreState.OURS: "There is nothing to adopt: the store is this site's. If the search lacks posts, `doctor` says "
+    "so.",
+    StoreState.OLDER: "An older version of this site has written the store. Run: manage.py upgrade",
+    StoreState.UNFINISHED: "The store has a part of a site: an import, a copy or a restore has not ended. Run that "
+    "again.",
+    StoreState.NEWER: "A newer version of this site has written the store. Install that version.",
 }
 
 
@@ -35,7 +37,7 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         store = without_gate()
         state = examine_all(store)
-        if state in NOT_FOREIGN and not (state is State.OURS and self._came_later(store)):
+        if state in NOT_FOREIGN and not (state is StoreState.OURS and self._came_later(store)):
             raise CommandError(NOT_FOREIGN[state])
         if options["dry_run"]:
             self._examine(store, adoption(store), repairs=False)

@@ -9,7 +9,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import Filling, refuse_people
-from retwis_site.maintenance.site_files import Chunks, Verification, decompressed, spooled
+from retwis_site.maintenance.site_files import LineChunks, Verification, decompressed, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
@@ -41,7 +41,7 @@ class Command(StoreCommand):
         self.complete("Verifying", verification)
         filling = Filling(store)
         filling.begin()
-        for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
+        for lines in self.progress("Importing", LineChunks(content, verification.counts.total())):
             filling.write(lines)
         filling.finish(verification.largest)
         write_index(self, store)

@@ -52,7 +52,7 @@ class Command(StoreCommand):
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
     def _flush(self, store: Store, interactive: bool) -> None:
-        if examine_all(store) is schema.State.FOREIGN:
+        if examine_all(store) is schema.StoreState.FOREIGN:
             raise CommandError(
                 "Nothing was deleted: the official Retwis has written this store. Name another one in REDIS_URL, or "
                 "empty this one with redis-cli."

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entries
-from timeline.people.lists import FollowRow, KnownFollowers, ListedPerson, Relation, Show
-from timeline.posts.entities import Counts, Post
+from timeline.people.lists import FollowRow, KnownFollowers, ListedPerson, Show, ViewerRelation
+from timeline.posts.entities import Interactions, Post
 from timeline.relations.relations import Blocks, FollowCounts, Hiding, InCommon
 
 
@@ -103,16 +103,16 @@ class Model:
     def counts(self, me: int) -> FollowCounts:
         return FollowCounts(len(self.following(me)), len(self.followers(me)))
 
-    def relation(self, me: int | None, them: int) -> Relation:
+    def relation(self, me: int | None, them: int) -> ViewerRelation:
         if me is None or me == them:
-            return Relation(is_me=me == them)
+            return ViewerRelation(is_me=me == them)
         followers = self.followers(me).keys() & self.followers(them).keys()
         following = self.following(me).keys() & self.following(them).keys()
         both = self.following(me).keys() & self.followers(them).keys()
         known = sorted(uid for uid in both if (me, uid) not in self.mutes)
         named = tuple(self.people[uid].user for uid in known[:2])
         others = InCommon(len(known) - len(named), exact=True)
-        return Relation(
+        return ViewerRelation(
             following=them in self.following(me),
             common_followers=InCommon(len(followers), exact=True),
             common_following=InCommon(len(following), exact=True),
@@ -213,8 +213,8 @@ class Model:
 
         return sorted(shown, key=rank)
 
-    def counts_of(self, pid: int) -> Counts:
-        return Counts(
+    def counts_of(self, pid: int) -> Interactions:
+        return Interactions(
             likes=sum(liked == pid for _, liked in self.likes),
             reposts=sum(reposted == pid for _, reposted in self.reposts),
             replies=len(self.answers(pid)),
