@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField, fields_of
+from retwis_site.http.form_fields import FormField, fields_of, hidden
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
@@ -38,6 +38,6 @@ FEATURE = Feature(
             *fields_of(NewPasswordForm),
         ),
         "reset": fields_of(NewPasswordForm),
-        "recovery": fields_of(PresentPasswordForm),
+        "recovery": (*fields_of(PresentPasswordForm), *hidden("next")),
     },
 )

@@ -125,17 +125,17 @@ def recovery(request: RetwisRequest) -> HttpResponse:
     )
     if has_factor and not guards.is_confirmed(request):
         return guards.confirm_first(request)
-    left = len(codes_in(stored))
+    left, after = len(codes_in(stored)), guards.page_after(request)
     is_new = not left and _logged_in_just_now(sessions_in(stored), request.viewer.secret)
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
         RateLimits(connect()).count(NEW_CODES, str(me.uid))
     if not (form.is_bound and is_new) and not form.is_valid():
-        context = {"form": form, "left": left, "is_new": is_new}
+        context = {"form": form, "left": left, "is_new": is_new, "next": after}
         return form_page(request, "accounts/recovery/recovery.html", context)
     codes = RecoveryCodes(connect()).make(me.uid)
     guards.log_account_event(request, "made recovery codes", me)
-    return form_page(request, "accounts/recovery/codes.html", {"codes": codes})
+    return form_page(request, "accounts/recovery/codes.html", {"codes": codes, "next": after})
 
 
 @guards.open_to_frozen

@@ -151,7 +151,7 @@ def _ask(request: RetwisRequest, template: str, question: FactorQuestion, **cont
 @guards.never_store
 def second_step(request: RetwisRequest) -> HttpResponse:
     """After the password: asks for the second factor, and begins the session."""
-    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.page_after(request)
     pending = pending_of(request.COOKIES.get(PENDING_COOKIE, ""))
     found = _standing(pending) if pending else None
     if pending is None or found is None:
@@ -213,7 +213,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
 @guards.never_store
 def confirm(request: RetwisRequest) -> HttpResponse:
     """Asks the signed-in user for a second factor, which then counts for ten minutes. `sudo_required` leads here."""
-    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.page_after(request)
     me, factors, _left = own_factors(request.viewer)
     if factors.is_empty:
         return HttpResponseRedirect(after)

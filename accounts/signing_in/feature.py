@@ -33,7 +33,7 @@ FEATURE = Feature(
     remove_account=remove_sessions,
     form_fields={
         "login": (*fields_of(LoginForm), *hidden("next")),
-        "register": (*fields_of(ApplicationForm), *hidden("code")),
+        "register": (*fields_of(ApplicationForm), *hidden("code", "next")),
     },
     frame_of_errors=frame_of_error,
     cookies=tuple(

@@ -190,6 +190,16 @@ def _leading_on(view: str, after: str) -> HttpResponseRedirect:
     return response
 
 
+def leading_on(view: str, after: str) -> str:
+    """The address of a page that leads on to `after`. By itself it leads to home."""
+    return reverse(view) if after == reverse("home") else f"{reverse(view)}?{urlencode({'next': after})}"
+
+
+def page_after(request: HttpRequest) -> str:
+    """Where a page leads on to, by the field `next` of its form or of its address; home without one."""
+    return own_page(request, (request.POST if request.method == "POST" else request.GET).get("next", ""))
+
+
 def page_of_form(request: HttpRequest) -> str:
     """The path and query of this site's page that has the form, from the Referer header; home when that is unknown. A
     form on a page of its own says in the field `next` which page has led there.

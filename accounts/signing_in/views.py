@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -37,7 +36,7 @@ def invited(request: RetwisRequest, code: str) -> HttpResponse:
 
 def _register(request: RetwisRequest, code: str) -> HttpResponse:
     if request.method != "POST" and request.user.is_authenticated:
-        return redirect("home")
+        return HttpResponseRedirect(guards.page_after(request))
     # An empty form decides nothing: it is shown even while the store fails.
     mode = (request.viewer.site if request.method == "POST" or code else request.viewer.shown_site).registration
     joining = Joining(connect())
@@ -60,7 +59,18 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         else:
             return _joined(request, login)
     context = {"form": form, "said": guards.said_at_login(request), "code": code, "invitation": invitation}
+    after = _page_before(request)
+    context |= {"next": after, "login": guards.leading_on("login", after)}
     return form_page(request, "accounts/signing_in/register.html", context)
+
+
+def _page_before(request: RetwisRequest) -> str:
+    """To which page a new member comes at last: that from which the login was asked for, or that of the person, post or
+    tag where the visitor chose to register."""
+    if request.method == "POST" or "next" in request.GET:
+        return guards.page_after(request)
+    page = guards.page_of_form(request)
+    return page if guards.match_of(page).kwargs.keys() & {"username", "tag"} else reverse("home")
 
 
 def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
@@ -76,17 +86,19 @@ def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
     text = _("Welcome, %(name)s!")
     messages.success(request, text % {"name": login.user.username})
     guards.log_account_event(request, "registered", login.user)
-    return guards.begin_session(request, Verified(login.user), reverse(first_page()))
+    after = guards.leading_on(first_page(), guards.page_after(request))
+    return guards.begin_session(request, Verified(login.user), after)
 
 
 @guards.for_passwords
 def login(request: RetwisRequest) -> HttpResponse:
-    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.page_after(request)
     if request.method != "POST" and request.user.is_authenticated:
         return HttpResponseRedirect(after)
     form = LoginForm(typed(request), request=request)
     if not form.is_valid() or form.verified is None:
         context = {"form": form, "next": after, "said": guards.said_at_login(request)}
+        context["register"] = guards.leading_on("register", after)
         return form_page(request, "accounts/signing_in/login.html", context)
     if form.verified.digest:
         return guards.begin_second_step(form.verified, after)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.settings.views import EDITS, ProfileForm
 from accounts.signing_in.forms import USERNAME
-from accounts.signing_in.guards import for_acting, for_forms, never_store
+from accounts.signing_in.guards import for_acting, for_forms, leading_on, never_store, page_after
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import stored_of
@@ -121,17 +121,20 @@ class FirstStepsForm(ProfileForm):
 @never_store
 def first_steps(request: RetwisRequest) -> HttpResponse:
     """The page with all steps; a POST takes those that were filled in. Each can be taken twice, so a form that failed
-    midway is sent again as it is."""
+    midway is sent again as it is. Then come the recovery codes, and last the page that led the visitor to register."""
     me, stored = stored_of(request.viewer)
     form = FirstStepsForm(typed(request), initial={"name": me.name, "bio": stored.get("bio", "")})
     if form.is_bound:
         form.upload(me, request.FILES)
+    after = page_after(request)
+    recovery = leading_on("recovery", after)
     if form.is_valid() and _taken(me, stored, form):
-        return done(request, _("Saved."), "recovery")
+        return done(request, _("Saved."), recovery)
     offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
     people = [(one, avatar(one.user)) for one in offer.people]
     context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
     context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}
+    context |= {"next": after, "recovery": recovery}
     return form_page(request, "timeline/first_steps/first_steps.html", context)
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import redis
 
 from tests.support.http.page_text import page_of, text_of
@@ -43,6 +44,42 @@ def test_from_registering_to_the_recovery_codes(client, raw, store, alice, bob, 
     assert "This form was already posted." in text_of(changed)
     assert raw.zcard("updates:4") == 1
     assert 'name="password"' not in client.get("/settings/recovery/").content.decode()
+
+
+def test_who_registers_from_a_page_comes_back_to_it_at_last(browser, bob):
+    dora, after = browser(), "?next=%2F%40bob%2F"
+    assert f'<a href="/register/{after}">' in page_of(dora.get("/login/?next=/%40bob/"))
+    page = page_of(dora.get(f"/register/{after}"))
+    assert f'<a href="/login/{after}">' in page
+    assert '<input type="hidden" name="next" value="/@bob/">' in page
+    given = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD, "next": "/@bob/"}
+    assert 'name="next" value="/@bob/"' in page_of(dora.post("/register/", {**given, "username": "bob"}), 422)
+    assert dora.post("/register/", given)["Location"] == f"{URL}{after}"
+    page = page_of(dora.get(f"{URL}{after}"))
+    assert '<a href="/@bob/">Skip</a>' in page
+    assert f'<a href="/settings/recovery/{after}">' in page
+    assert dora.post(URL, {"name": "D", "next": "/@bob/"})["Location"] == f"/settings/recovery/{after}"
+    assert '<a href="/@bob/">Skip this for now</a>' in page_of(dora.get(f"/settings/recovery/{after}"))
+    assert 'href="/@bob/">I have kept them<' in page_of(dora.post("/settings/recovery/", {"next": "/@bob/"}))
+    assert dora.get(f"/register/{after}")["Location"] == "/@bob/"
+
+
+PLACES = {"/@bob/": True, "/@bob/1/": True, "/tags/tea/": True, "/about/": False, "/invited/x/": False, "/no/": False}
+
+
+@pytest.mark.parametrize(("came_from", "is_kept"), PLACES.items())
+def test_who_registers_from_a_person_a_post_or_a_tag_comes_back_to_it_at_last(browser, came_from, is_kept):
+    page = page_of(browser().get("/register/", headers={"referer": f"http://testserver{came_from}"}))
+    assert f'name="next" value="{came_from if is_kept else "/"}"' in page
+
+
+@pytest.mark.parametrize("address", ["https://bad.example/", "//bad.example/", "javascript:alert(1)"])
+def test_no_page_of_another_site_comes_after_registering(browser, address):
+    given = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD, "next": address}
+    dora = browser()
+    assert dora.post("/register/", given)["Location"] == URL
+    assert '<a href="/">Skip</a>' in page_of(dora.get(URL, {"next": address}))
+    assert '<a href="/">Skip this for now</a>' in page_of(dora.get("/settings/recovery/", {"next": address}))
 
 
 def test_an_empty_form_changes_nothing(browser, raw, alice):
