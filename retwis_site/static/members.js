@@ -234,6 +234,8 @@ function cancelEdit(link) {
 }
 
 const TEXTS = ".composer textarea[name=body]";
+// "Post" and "Quote" lead to a page for the text, which begins in it: what one typed there were keys.
+if (location.pathname === `${siteTop}compose/` && document.activeElement === document.body) document.querySelector(TEXTS)?.focus();
 document.addEventListener("input", ({ target }) => {
   if (target.matches(TEXTS)) keepDraft(target.form);
 });

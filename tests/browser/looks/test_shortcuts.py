@@ -35,6 +35,23 @@ def test_from_post_to_post_by_keys_and_never_while_one_types(window, store, raw,
     expect(composer(page)).to_be_focused()
 
 
+def test_a_page_for_a_post_begins_in_its_text_so_that_nothing_typed_there_is_a_key(window, store, raw, alice, bob):
+    publish(raw, store, bob, "Listen")
+    page = window(alice, at="/people/")
+    page.keyboard.press("n")
+    text = page.get_by_role("main").get_by_role("textbox")
+    expect(text).to_be_focused()
+    page.keyboard.type("nl")
+    expect(text).to_have_value("nl")
+    page.goto(f"/@{bob.user.username}/")
+    post(page, "Listen").get_by_role("link", name="Repost").click()
+    page.get_by_role("link", name="Quote").click()
+    expect(page.get_by_role("textbox", name="Your quote")).to_be_focused()
+    page.keyboard.type("Well")
+    expect(page.get_by_role("textbox", name="Your quote")).to_have_value("Well")
+    assert not raw.exists(f"likes:{alice.user.uid}")
+
+
 def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(window, alice):
     page = window(alice, at="/")
     waiting = held(page, "**/settings/appearance/")
