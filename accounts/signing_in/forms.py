@@ -144,5 +144,6 @@ class LoginForm(forms.Form):
             raise forms.ValidationError(answer.text) from answer
         self.verified = verified
         if verified is None:
+            self.fields["password"].widget.attrs["autofocus"] = True  # it is empty again
             raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

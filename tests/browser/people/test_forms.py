@@ -52,13 +52,15 @@ def test_a_long_form_with_an_error_comes_back_at_the_wrong_field(window, console
     expect(field).to_be_in_viewport()
 
 
-def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_wrong_password_keeps_the_name_is_announced_and_can_be_typed_again(window, console, alice, scripts):
     console.expects(422, "/login/")
-    page = window(at="/login/")
+    page = window(at="/login/", java_script_enabled=scripts)
     fill_in_login(page, alice.user.username, "wrong horse battery")
     expect(page.get_by_role("alert")).to_have_text("Wrong username or password.")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_value(alice.user.username)
     expect(page.get_by_role("main").get_by_label("Password")).to_have_value("")
+    expect(page.get_by_role("main").get_by_label("Password")).to_be_focused()
     fill_in_login(page, alice.user.username)
     said(page, f"Welcome back, {alice.user.username}.")
 
