@@ -211,7 +211,11 @@ def test_the_operator_revokes_an_invitation_by_its_address(raw, store, alice, by
 
 
 def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
+    assert "You only need a username and a password." in page_of(browser().get("/register/"))
     mode(raw, "approval")
+    page = page_of(browser().get("/register/"))
+    assert "Anyone can ask to join. The people who run this site decide." in page
+    assert "You only need" not in page
     assert browser().post("/register/", FORM).status_code == 422  # without a sentence why
     assert browser().post("/register/", {**FORM, "why": "I like <birds>"}).status_code == 302
     assert raw.hget("users", "dora") is None
