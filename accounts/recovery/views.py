@@ -131,7 +131,7 @@ def recovery(request: RetwisRequest) -> HttpResponse:
     if form.is_bound:
         RateLimits(connect()).count(NEW_CODES, str(me.uid))
     if not (form.is_bound and is_new) and not form.is_valid():
-        context = {"form": form, "left": left, "is_new": is_new, "next": after}
+        context = {"form": form, "left": left, "has_factor": has_factor, "is_new": is_new, "next": after}
         return form_page(request, "accounts/recovery/recovery.html", context)
     codes = RecoveryCodes(connect()).make(me.uid)
     guards.log_account_event(request, "made recovery codes", me)

@@ -15,7 +15,7 @@ from tests.support.people import PASSWORD, log_in
 from tests.support.second_factors import Authenticator
 from tests.support.stores.seam import killed_before_round_trip
 
-PAGE = "/settings/security/"
+PAGE, CODES = "/settings/security/", "/settings/recovery/"
 ADD_APP, REMOVE_APP = f"{PAGE}totp/add/", f"{PAGE}totp/remove/"
 ADD_KEY, REMOVE_KEY = f"{PAGE}passkeys/add/", f"{PAGE}passkeys/remove/"
 
@@ -40,6 +40,7 @@ def options_in(answer):
 
 
 def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
+    before = page_of(client.get(CODES))
     assert client.post(ADD_APP, {"password": "wrong"}).status_code == 422
     app.secret, key = begin(client)
     assert raw.hgetall("credentials:1") == {}
@@ -47,7 +48,9 @@ def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
     assert raw.hgetall("credentials:1") == {}
     code = app.code()
     answer = client.post(ADD_APP, {"key": key, "code": code})
-    assert answer["Location"] == "/settings/recovery/"  # there are no codes yet
+    assert "You have no codes.</p>" in before
+    assert answer["Location"] == CODES  # there are no codes yet
+    assert "If you lose your phone, only the people who run this site can let you in." in page_of(client.get(CODES))
     assert raw.hget("credentials:1", "totp") == f"{int(app.clock.now)}:{app.secret}"
     [(use, step)] = raw.zrange("factor_uses:1", 0, -1, withscores=True)
     assert (use, step) == (use_of("totp", app.secret), int(app.clock.now) // 30)
