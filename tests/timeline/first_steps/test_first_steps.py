@@ -82,6 +82,16 @@ def test_no_page_of_another_site_comes_after_registering(browser, address):
     assert '<a href="/">Skip this for now</a>' in page_of(dora.get("/settings/recovery/", {"next": address}))
 
 
+def test_who_chooses_tags_alone_is_led_to_their_posts_from_an_empty_home(member, raw, bob):
+    write_recent(raw, 1, 2, body="Rye #Bread")
+    raw.hset("tags", "bread", "Bread")
+    member.post(URL, {"follow": ["#bread"]})
+    home = page_of(member.get("/"))
+    assert "Nothing here yet. Follow someone." in home
+    assert '<a class="button quiet" href="/tags/">Tags you follow</a>' in home
+    assert "Rye" in page_of(member.get("/tags/"))
+
+
 def test_an_empty_form_changes_nothing(browser, raw, alice):
     before = {key: raw.dump(key) for key in raw.keys("*")}
     assert browser(alice).post(URL, {}).headers["Location"] == "/settings/recovery/"
