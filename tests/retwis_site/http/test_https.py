@@ -15,6 +15,8 @@ from tests.support.processes.fake_store import FAKE
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.processes.processes import environment, manage
 
+pytestmark = pytest.mark.usefixtures("empty_store")
+
 VISITS = """
 import json
 answers = {}
