@@ -102,8 +102,8 @@ def login(request: RetwisRequest) -> HttpResponse:
         return form_page(request, "accounts/signing_in/login.html", context)
     if form.verified.digest:
         return guards.begin_second_step(form.verified, after)
-    if form.verified.is_new and after == reverse("home"):  # as after registering: there are the recovery codes
-        after = reverse(first_page())
+    if form.verified.is_new:  # as after registering: there are the recovery codes
+        after = guards.leading_on(first_page(), after)
     return guards.welcomed_back(request, form.verified, guards.begin_session(request, form.verified, after))
 
 

@@ -240,7 +240,7 @@ def test_who_was_approved_comes_to_the_first_steps_until_home_has_shown_a_post(b
     login, dora = {"username": "dora", "password": PASSWORD}, browser()
     assert dora.post("/login/", {**login, "next": "/"})["Location"] == "/first-steps/"
     assert "Get recovery codes" in page_of(dora.get("/first-steps/"))
-    assert browser().post("/login/", {**login, "next": "/people/"})["Location"] == "/people/"
+    assert browser().post("/login/", {**login, "next": "/people/"})["Location"] == "/first-steps/?next=%2Fpeople%2F"
     dora.post("/post/", {"body": "Birds!"})
     assert "Birds!" in page_of(dora.get("/"))
     assert raw.hexists("user:1", "seen")
