@@ -1,5 +1,7 @@
 """The community: roles, sanctions, the log of staff, the site's own words, invitations and applications."""
 
+from math import inf
+
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community import sanctions, views
@@ -30,6 +32,7 @@ FEATURE = Feature(
         "applied": finish_applying,
         "invited": finish_use,
     },
+    put_off=dict.fromkeys(("sanction_end", "removal"), inf),  # until the sanction itself says
     searchers=(CommunityChecks, JoiningChecks),
     account_lines=account_lines,
     site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),

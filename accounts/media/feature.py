@@ -2,7 +2,7 @@
 
 from accounts.media.profiles import LINES, USES, ProfilePictureChecks
 from accounts.media.removal import finish_picture, remove_pictures
-from accounts.media.repository import UPLOADS
+from accounts.media.repository import UPLOAD_STAYS, UPLOADS
 from accounts.media.upkeep import FILES, PICTURES, PictureChecks, account_lines, advice
 from retwis_site.features import Feature
 from retwis_site.maintenance.lines import lines_of
@@ -11,6 +11,7 @@ from retwis_site.store import keys
 FEATURE = Feature(
     urls="accounts.media.views",
     jobs={"picture": finish_picture},
+    put_off={"picture": UPLOAD_STAYS},
     limits=(UPLOADS,),
     remove_account=remove_pictures,
     account_lines=account_lines,

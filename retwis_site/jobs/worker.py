@@ -57,6 +57,12 @@ def _former_kinds() -> dict[str, str]:
     return {former: kind for feature in features() for former, kind in feature.former_jobs.items()}
 
 
+def _longest_wait(job: str) -> float:
+    """For how many seconds at most a job is put off, by clocks that differ by less than LEASE."""
+    kind = _kind(job)
+    return LEASE + max((feature.put_off[kind] for feature in features() if kind in feature.put_off), default=LEASE)
+
+
 def _batch_handler(kind: str) -> BatchHandler | None:
     return next((feature.batches[kind] for feature in features() if kind in feature.batches), None)
 
@@ -261,10 +267,12 @@ class OutboxChecks(Searcher):
             yield [Finding(_label(name), partial(self._outbox.move, key, name, score)) for key, name, score in chunk]
 
     def overdue(self) -> Chunks:
-        """Jobs that have been due for more than LEASE seconds, and that no worker has claimed."""
+        """Jobs that no worker has claimed, and that have been due for more than LEASE seconds, or were put off by a
+        clock that was ahead: until then, nobody would finish them, and checks would leave alone what they explain."""
         for key in keys.outbox.all():
             for scored in self._store.zset_scored(key, AT_ONCE):
-                late = [job for job, score in scored if score < self._now() - LEASE]
+                now = self._now()
+                late = [job for job, due in scored if not -LEASE <= due - now <= _longest_wait(job)]
                 yield [self._finding(key, job) for job in self._unclaimed(key, late)]
 
     def _unclaimed(self, key: str, jobs: Sequence[str]) -> list[str]:

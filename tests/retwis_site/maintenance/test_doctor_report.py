@@ -143,10 +143,13 @@ def test_a_store_that_does_not_answer_is_an_error_of_the_command(site, store, mo
     refuses("does not answer", "doctor")
 
 
-def test_an_overdue_job_is_an_error_and_is_carried_out(site, store, bob, capsys):
+@pytest.mark.parametrize("due_in", [-90, 180, 3650 * A_DAY])
+def test_a_job_that_is_overdue_or_put_off_by_a_clock_ahead_is_an_error_and_is_carried_out(
+    site, store, bob, capsys, due_in
+):
     site.hset("post:5", mapping={"user_id": "1", "time": LONG_AGO, "body": "Fifth"})
     site.set("next_post_id", 5)
-    site.zadd("outbox", {"post:5:abc": int(time.time()) - 90})
+    site.zadd("outbox", {"post:5:abc": int(time.time()) + due_in})
     assert doctor(capsys)[1] == {OVERDUE: 1}
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
@@ -163,6 +166,16 @@ def test_an_overdue_job_that_must_wait_longer_stays_until_then(site, store, caps
     site.zadd("outbox", {job: LONG_AGO})
     doctor(capsys, "--fix")
     assert site.zscore("outbox", job) == pytest.approx(time.time() + A_DAY, abs=60)
+
+
+def test_a_job_that_waits_for_its_date_is_no_error(site, store, capsys):
+    for uid, until in ((2, 0), (3, int(time.time()) + 3000 * A_DAY)):
+        Sanctions(store).impose(uid, State.SUSPENDED, "spam", until)
+    call_command("deliver", "--once", verbosity=0)
+    before = site.zrange("outbox", 0, -1, withscores=True)
+    assert [job.partition(":")[0] for job, _ in before] == ["removal", "sanction_end"]
+    assert doctor(capsys, "--fix") == (0, {}, {})
+    assert site.zrange("outbox", 0, -1, withscores=True) == before
 
 
 @pytest.mark.parametrize("seconds_ago", [30, -30])
