@@ -127,8 +127,9 @@ def weight(people: int, seconds: float) -> float:
 
 
 def _best(store: Store, posts: Sequence[Record], now: float, period: int) -> tuple[int, ...]:
-    """The counts of a post say how many people it has at most. Only the best by these are looked at."""
-    at_most = {post.pid: post.counts.likes + post.counts.reposts for post in posts if now - post.time < period}
+    """The counts of a post say how many people it has at most. Only the best by these are looked at. What a clock that
+    was far ahead has dated is of no period: it would be the newest for years."""
+    at_most = {post.pid: post.counts.likes + post.counts.reposts for post in posts if abs(now - post.time) < period}
     likely = _heaviest([post for post in posts if at_most.get(post.pid, 0) >= FEWEST_PEOPLE], at_most, now)
     people = _people(store, likely)
     good = _heaviest([post for post in likely if people[post.pid] >= FEWEST_PEOPLE], people, now)
@@ -167,7 +168,7 @@ def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagO
     up. None without a tag; else five round trips, and those of `moment` for each week: 300 commands, then one for each
     post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
     remembers 100,000 authors."""
-    candidates = _candidates(post for post in posts if now - post.time < WEEK)
+    candidates = _candidates(post for post in posts if abs(now - post.time) < WEEK)
     if not candidates:
         return ()
     starts = [int(now) - WEEK * weeks for weeks in range(1, WEEKS_BEFORE + 2)]

@@ -167,6 +167,13 @@ def test_a_clock_that_is_ahead_gives_a_post_no_more_than_a_new_one():
     assert weight(2, -DAY) == weight(2, 0)
 
 
+def test_a_post_that_a_clock_far_ahead_has_dated_is_not_new_for_years(store, raw, alice):
+    for pid, ago in ((1, 2 * HOUR), (2, -30), (3, -300 * DAY)):
+        write_recent(raw, pid, ago=ago)
+        like(raw, pid, 2, 3)
+    assert best(store) == Best((2, 1), of_the_week=False)
+
+
 def test_posts_of_yesterday_stand_there_only_when_the_day_has_none(store, raw, alice):
     write_recent(raw, 1, ago=8 * DAY)
     write_recent(raw, 2, ago=2 * DAY)
@@ -293,6 +300,13 @@ def test_a_post_of_eight_days_ago_is_of_another_week(store, write):
     assert shown(store) == []
     write(4, HOUR, "#bread")
     assert shown(store) == [("bread", 3, 3)]
+
+
+def test_posts_that_a_clock_far_ahead_has_dated_make_no_tag_of_the_week(store, raw, alice):
+    for uid in (1, 2, 3):
+        write_recent(raw, uid, uid, -300 * DAY, "#bread")
+        raw.set("next_post_id", uid)
+    assert shown(store) == []
 
 
 @pytest.mark.parametrize(
