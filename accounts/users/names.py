@@ -96,14 +96,15 @@ def isolated(person: User) -> str:
 def folded(name: str) -> str:
     """The form in which names are compared. Two names with one folded form are found by the same letters.
 
-    It is Unicode's canonical caseless match (D145) `without_accents`: García is found by
-    `garcia`, and Garcia by `garcía`.
+    It is Unicode's compatibility caseless match (D146) `without_accents`: García is found by
+    `garcia`, Garcia by `garcía`, and 𝓐𝓷𝓷 by `ann`.
 
     The start of a name folds to the start of the folded name. `lower()` would break that for a start that ends with a
     sigma, since a sigma at the end of a word is another letter. Composed characters would break it for Hangul, where
     each typed letter changes the syllable.
     """
-    return without_accents(unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()))
+    caseless = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", name).casefold())
+    return without_accents(unicodedata.normalize("NFKD", caseless.casefold()))
 
 
 def without_accents(text: str) -> str:

@@ -107,6 +107,7 @@ def test_a_search_finds_nothing_but_the_beginnings_of_words(store, raw, text):
         ("O’Brien", ["o'brien", "o’b"]),
         ("Ϊ́ρις", ["\u0390ρισ", "ΐ", "Ϊ́"]),
         ("한국", ["하", "한", "한구"]),  # an unfinished syllable
+        ("𝓐𝓷𝓷 ＷＡＬＫＥＲ ﾀﾅｶ", ["ann", "walker", "タナ", "𝓐𝓷", "ann walk"]),  # other shapes of the same letters
         ("Ann 🎉🎉", ["ann 🎉"]),
     ],
 )
