@@ -40,8 +40,9 @@ _version_of_code = cache(of_site)
 
 
 def version() -> str:
-    """Apps read the first number, and offer what that version of Mastodon has."""
-    return f"{SPEAKS} (compatible; Retwis {_version_of_code()})"
+    """Apps read the first number, and offer what that version of Mastodon has. The whole is a version of semver.org,
+    as forks of Mastodon write theirs: masto.js up to 5 ends at any other, and Phanpy then takes it for an old one."""
+    return f"{SPEAKS}+retwis-{_version_of_code()}"
 
 
 class SiteNumbers(NamedTuple):
