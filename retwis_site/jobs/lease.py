@@ -9,6 +9,8 @@ trip may last REDIS_TIMEOUT.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.client import Store
@@ -19,11 +21,15 @@ class Lease:
     """The right of this process to write for a job."""
 
     def __init__(self, seconds: float) -> None:
-        self.renew(seconds)
-
-    def renew(self, seconds: float) -> None:
-        """It ends so many seconds from now."""
         self._ends = time.monotonic() + seconds
+
+    @contextmanager
+    def renewed(self, seconds: float) -> Iterator[None]:
+        """The block renews it in the store. Then it ends so many seconds after the block began: the process may be
+        stopped as soon as the store knows."""
+        ends = time.monotonic() + seconds
+        yield
+        self._ends = ends
 
     def require(self) -> None:
         """Raises LeaseEnded when it has ended."""

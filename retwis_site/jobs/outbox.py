@@ -330,8 +330,8 @@ class Claim:
             if stopping():
                 return False
             if time.monotonic() - renewed_at > RENEWS_EVERY:
-                self.outbox.renew(self.name)
-                self.lease.renew(WORKER_GIVES_UP)
+                with self.lease.renewed(WORKER_GIVES_UP):
+                    self.outbox.renew(self.name)
                 renewed_at = time.monotonic()
         return True
 

@@ -6,6 +6,7 @@ Each kind of write that has a job is here, and a test holds that none is missing
 
 import contextlib
 import time
+from collections import deque
 from types import SimpleNamespace
 
 import pytest
@@ -23,9 +24,10 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import AccountDeletion, Registration
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.names import NameIndex
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.features import features
-from retwis_site.jobs import lease
+from retwis_site.jobs import lease, outbox
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
@@ -36,7 +38,7 @@ from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin, report
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
 from tests.support.protocols.thoroughness import stride
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import add_overdue_job, everything
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
@@ -46,6 +48,8 @@ from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import Posts, delete_by_staff
+from timeline.search import rebuilding
+from timeline.search.rebuilding import Rebuilding
 
 pytestmark = pytest.mark.indexed
 
@@ -330,6 +334,51 @@ def test_a_worker_changes_nothing_after_its_lease(store, raw, begun, begin, minu
         seen += 1
         assert everything(raw) == after[0], step
     assert seen > 0
+
+
+def test_a_reindex_changes_nothing_after_its_lease(store, raw, minutes, monkeypatch):
+    """Another run begins a minute later, and ends."""
+    monkeypatch.setattr(rebuilding, "RENEWS_EVERY", 0)
+
+    def reindex():
+        running = Rebuilding(store)
+        running.begin()
+        deque(running)
+
+    for step in each_moment(1):
+        make_small_site(raw)
+        reindex()
+        after = []
+
+        def a_minute_passes(after=after):
+            minutes.pass_one()
+            raw.delete("lease:reindex")
+            reindex()
+            after.append(everything(raw))
+
+        with before_round_trip(step, a_minute_passes), contextlib.suppress(LeaseEnded):
+            reindex()
+        assert everything(raw) == (after or [everything(raw)])[0], step
+    assert step > 10
+
+
+def test_a_lease_does_not_last_longer_because_its_worker_is_stopped_after_the_store_has_renewed_it(
+    store, raw, minutes, monkeypatch
+):
+    real = Outbox.renew
+
+    def stopped_afterwards(self, name):
+        real(self, name)
+        minutes.pass_one()
+
+    monkeypatch.setattr(Outbox, "renew", stopped_afterwards)
+    monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
+    add_overdue_job(raw, "user:1")
+    [claim] = Outbox(store).claim(["user:1"], "slow worker", lambda: False)
+    claim.carry_out([1])
+    assert raw.ttl("lease:user:1") > 0
+    with pytest.raises(LeaseEnded):
+        claim.outbox.done(claim.name)
 
 
 def test_each_kind_of_job_has_its_write_here(store, raw, begun, sent):

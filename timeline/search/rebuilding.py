@@ -14,7 +14,8 @@ from functools import partial
 from itertools import groupby
 
 from retwis_site.exceptions import NotDone
-from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
+from retwis_site.jobs.lease import Lease, LeasedStore
+from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY, WORKER_GIVES_UP
 from retwis_site.maintenance.checks import (
     Check,
     Chunks,
@@ -50,8 +51,9 @@ class Rebuilding:
     """Writes the index anew: `begin`, then iterate to write a range a step. `posts`: how many were found."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._indexing = index.Indexing(store)
+        self._lease = Lease(WORKER_GIVES_UP)
+        self._store = LeasedStore(store, self._lease)
+        self._indexing = index.Indexing(self._store)
         self._pids: Sequence[int] = ()
         self._left: list[index.Range] = []
         self._mine = nonce()  # what the lease says
@@ -93,7 +95,7 @@ class Rebuilding:
         return found[::-1]
 
     def __iter__(self) -> Iterator[None]:
-        """Raises AlreadyReindexing when this process was so slow that another one has taken over."""
+        """Raises AlreadyReindexing or LeaseEnded when this process was so slow that another one may have taken over."""
         try:
             for within in self._left:
                 self._write(within)
@@ -169,10 +171,12 @@ class Rebuilding:
             for_each(self._store, lambda pipe, field: pipe.hdel(keys.search_index(), field), late)
 
     def _renew(self) -> None:
+        """Two commands, and no other run begins between them: this process sends none after its own lease."""
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
-            if self._store.get(keys.lease(LEASE_OF)) != self._mine:
-                raise AlreadyReindexing
-            self._store.expire(keys.lease(LEASE_OF), LEASE)
+            with self._lease.renewed(WORKER_GIVES_UP):
+                if self._store.get(keys.lease(LEASE_OF)) != self._mine:
+                    raise AlreadyReindexing
+                self._store.expire(keys.lease(LEASE_OF), LEASE)
             self._renewed_at = time.monotonic()
 
 
