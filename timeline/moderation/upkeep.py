@@ -171,8 +171,8 @@ class ReportChecks(Searcher):
         ]
 
     def unlisted(self, names: list[str]) -> Chunks:
-        """Reports without a decision that their author's set names, and that the queue or the set of the reported
-        person lacks; or that both of these have, and their author's set has lost."""
+        """Reports without a decision that one of the queue, the set of the reported person and that of their author has,
+        and another has lost. Their author's set may name a later one, which stands for both."""
         for rids in ids(self._store, names):
             under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
@@ -180,7 +180,7 @@ class ReportChecks(Searcher):
                 Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
                 if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
-                if Reports(self._store).claim(one) in ({None} if self._is_listed(one) else {one.rid})
+                if self._is_lost(one)
                 if under_way.isdisjoint(self._jobs(one))
             ]
 
@@ -220,9 +220,9 @@ class ReportChecks(Searcher):
         return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
 
     def _was_sent(self, report: Report | None) -> bool:
-        """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
+        """What staff sees was sent, also when the set of the reporter has lost it."""
         return report is not None and (
-            report.decision is not None or Reports(self._store).claim(report) == report.rid or self._is_listed(report)
+            report.decision is not None or Reports(self._store).claim(report) == report.rid or any(self._listed(report))
         )
 
     def gone(self, names: list[str]) -> Chunks:
@@ -235,9 +235,15 @@ class ReportChecks(Searcher):
                 if integer(score) not in there and not _is_young(integer(score))
             ]
 
-    def _is_listed(self, report: Report) -> bool:
-        listed_in = [keys.reports_about(report.about.whom), keys.reports()]
-        return None not in answers(self._store, lambda pipe, key: pipe.zscore(key, str(report.rid)), listed_in).values()
+    def _is_lost(self, report: Report) -> bool:
+        claim, listed = Reports(self._store).claim(report), self._listed(report)
+        return any(listed) if claim is None else claim == report.rid and not all(listed)
+
+    def _listed(self, report: Report) -> list[bool]:
+        """Whether the set of the reported person has a report, and whether the queue has it."""
+        lists = [keys.reports_about(report.about.whom), keys.reports()]
+        found = answers(self._store, lambda pipe, key: pipe.zscore(key, str(report.rid)), lists)
+        return [found[key] is not None for key in lists]
 
     def _jobs(self, report: Report) -> set[str]:
         """The beginnings of the jobs that may be about to close a report: that of any report about the person."""
