@@ -171,8 +171,8 @@ class ReportChecks(Searcher):
         ]
 
     def unlisted(self, names: list[str]) -> Chunks:
-        """Reports without a decision that one of the queue, the set of the reported person and that of their author has,
-        and another has lost. Their author's set may name a later one, which stands for both."""
+        """Reports without a decision that the queue, the set of the reported person or that of their author has, and
+        another of these has lost. Their author's set may name a later one, which stands for both."""
         for rids in ids(self._store, names):
             under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]

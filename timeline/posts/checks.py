@@ -36,7 +36,7 @@ from timeline.posts.delivery import Delivery
 from timeline.posts.pictures import take_out
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
-from timeline.relations.relation import Counts, PostCount
+from timeline.relations.relation import RANKING, Counts, PostCount
 from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
@@ -355,7 +355,7 @@ class ListingChecks(Searcher):
                 keys.unseen,
                 looking(self._store, _ask_left),
                 "{0} has {1:.40}",
-                lambda key, member: self._store.zrem(key, member),
+                self._count,
                 read=places,
                 jobs=lambda *_: set(),
             ),
@@ -406,6 +406,13 @@ class ListingChecks(Searcher):
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
+
+    def _count(self, key: str, member: str) -> None:
+        """Let a number no longer leave a member out. The check of the ranking has run before; others follow."""
+        self._store.zrem(key, member)
+        counted = counted_in(key)
+        if kind_of(counted) is keys.followers and (uid := id_in(counted)) is not None:
+            Counts(self._store, RANKING).recount([uid])
 
 
 def _ask_entangled(pipe: Pipe, pid: int) -> Result[bool]:

@@ -24,6 +24,7 @@ from tests.support.maintenance.doctor_report import (
     GLOBAL,
     HOMES,
     LACKING,
+    LEFT_OUT,
     LOST,
     MISCOUNTED,
     NAMELESS,
@@ -110,6 +111,10 @@ INCONSISTENCIES = {
     "the ranking is gone": (lambda r: r.delete("users_by_followers"), {MISCOUNTED: 1}),
     "a user without followers is ranked": (lambda r: r.zadd("users_by_followers", {"2": 1}), {UNRANKED: 1}),
     "a user without followers is ranked with 0": (lambda r: r.zadd("users_by_followers", {"2": 0}), {UNRANKED: 1}),
+    "a number leaves out a follower who does not follow": (
+        lambda r: r.zadd("unseen:followers:1", {"1": 0}),
+        {MISCOUNTED: 1, LEFT_OUT: 1},
+    ),
     "unknown users are ranked": (
         lambda r: r.zadd("users_by_followers", {"99": 1, "x": 5, "01": 2, "None": 1}),
         {VALUES: 3, UNRANKED: 1},
