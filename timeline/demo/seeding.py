@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from django.conf import settings
 
@@ -241,16 +241,15 @@ class Community:
         self._demo_followers: dict[str, int] = {}  # uid -> since when
 
     def steps(self) -> Iterator[SeedWrite]:
-        """All commands. The `users` hash comes last, and without it a store counts as empty. So a seeding that was
-        killed can be repeated."""
-        for step in self._all():
+        """All commands but those of `names`."""
+        for step in chain(self._users(), self._follows(), self._posts()):
             yield from step.parts(BATCH)
 
-    def _all(self) -> Iterator[SeedWrite]:
-        yield from self._users()
-        yield from self._follows()
-        yield from self._posts()
-        yield SeedWrite(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
+    def names(self) -> Iterator[SeedWrite]:
+        """The `users` hash, which comes after the index of the search: without it a store counts as empty. So a seeding
+        that was killed can be repeated."""
+        names = {name.lower(): str(uid) for uid, name in enumerate(self._names, 1)}
+        yield from SeedWrite(keys.users(), fields=names).parts(BATCH)
 
     def _power_law(self) -> list[float]:
         """Cumulative weights, in the order of the users: k^-POPULARITY for the k-th most popular. Ranks are random;

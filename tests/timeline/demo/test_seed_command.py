@@ -11,6 +11,7 @@ from tests.support.command_output import refuses
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.demo import seeding
+from timeline.search.rebuilding import Rebuilding
 
 # ---- arguments
 
@@ -131,6 +132,18 @@ def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
     seed("--flush", "--noinput")
     assert raw.hlen("users") == 60
     assert len(raw.keys("post:*")) == 300
+
+
+def test_a_seeding_that_was_killed_while_it_wrote_the_index_of_the_search_has_no_users_either(raw, monkeypatch):
+    """`serve` makes the demo community again: it did not, and its search found no post."""
+
+    def killed(rebuilding):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Rebuilding, "begin", killed)
+    with pytest.raises(SystemExit):
+        seed()
+    assert (raw.exists("users"), raw.exists("post:300")) == (0, 1)
 
 
 def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, client):

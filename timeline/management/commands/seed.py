@@ -44,10 +44,12 @@ class Command(StoreCommand):
             raise CommandError("This store holds users, or remains of users. To delete all of its keys first: --flush")
         schema.mark(store)
         seeding.set_counters(store, plan)
-        steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
-        for batch in self.progress("Seeding", list(batches(steps, seeding.BATCH))):
+        community = Community(plan, make_password(settings.DEMO_PASSWORD))
+        for batch in self.progress("Seeding", list(batches(community.steps(), seeding.BATCH))):
             seeding.write(store, batch)
         write_index(self, store)
+        for batch in batches(community.names(), seeding.BATCH):
+            seeding.write(store, batch)
         login = f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}"
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
