@@ -49,7 +49,7 @@ class Purpose(StrEnum):
     ADD = "add"
 
 
-class Asker(NamedTuple):
+class ChallengePurpose(NamedTuple):
     """Who asks for an answer, and for what: it is signed with the challenge. `subject` is the user or the session."""
 
     purpose: Purpose
@@ -114,7 +114,7 @@ _parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_deco
 # ---- What the browser is asked, as JSON
 
 
-def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: Asker) -> dict[str, Any]:
+def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
     """For `navigator.credentials.create`. Where the device can, it finds the passkey without a name, so it can replace
     the password. An older security key cannot, and is a second factor only."""
     options = webauthn.generate_registration_options(
@@ -133,7 +133,7 @@ def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: Asker)
     return options_to_json_dict(options)
 
 
-def options_to_show(site: RelyingParty, factors: Factors, asked: Asker) -> dict[str, Any]:
+def options_to_show(site: RelyingParty, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
     """For `navigator.credentials.get`. Without factors the browser offers any passkey of the site; then the person is
     verified, since the passkey replaces the password."""
     alone = asked.purpose is Purpose.LOGIN
@@ -160,7 +160,7 @@ def _described(factors: Factors) -> list[PublicKeyCredentialDescriptor]:
 # ---- Its answer
 
 
-def added(answer: str, name: str, site: RelyingParty, asked: Asker) -> tuple[Passkey, int]:
+def added(answer: str, name: str, site: RelyingParty, asked: ChallengePurpose) -> tuple[Passkey, int]:
     """A new passkey, and its counter. Raises WrongAnswer."""
     told = _read(answer)
     try:
@@ -196,7 +196,7 @@ class VerifiedAnswer(NamedTuple):
     counter: int
 
 
-def shown(answer: str, factors: Factors, site: RelyingParty, asked: Asker) -> VerifiedAnswer:
+def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePurpose) -> VerifiedAnswer:
     """The passkey of these that has answered. Raises WrongAnswer."""
     told = _read(answer)
     passkey = next((one for one in factors.passkeys if one.id == told.get("id")), None)
@@ -230,7 +230,7 @@ def _read(answer: str) -> dict[str, Any]:
     return told
 
 
-def _challenge(told: dict[str, Any], asked: Asker) -> bytes:
+def _challenge(told: dict[str, Any], asked: ChallengePurpose) -> bytes:
     """The challenge that was answered. Raises WrongAnswer for one of another purpose, or an old one."""
     challenge = parse_client_data_json(base64url_to_bytes(told["response"]["clientDataJSON"])).challenge
     if not asked.is_challenge(challenge):

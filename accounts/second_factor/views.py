@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
 from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
-from accounts.second_factor.passkeys import Asker, Purpose, WrongAnswer, site_of
+from accounts.second_factor.passkeys import ChallengePurpose, Purpose, WrongAnswer, site_of
 from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
@@ -96,7 +96,7 @@ class FactorQuestion(NamedTuple):
 
     uid: int
     factors: Factors
-    asked: Asker
+    asked: ChallengePurpose
 
 
 def _answered(request: RetwisRequest, question: FactorQuestion, form: FactorForm) -> Way | None:
@@ -179,7 +179,7 @@ def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
         return None
     if stored.is_suspended:
         raise SuspendedLogin(pending.uid)
-    asked = Asker(Purpose.SECOND_STEP, f"{pending.uid} {pending.digest}")
+    asked = ChallengePurpose(Purpose.SECOND_STEP, f"{pending.uid} {pending.digest}")
     verified = Verified(User(pending.uid, stored.username), pending.generation, pending.language)
     return verified, FactorQuestion(pending.uid, factors, asked)
 
@@ -188,7 +188,7 @@ def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
 @guards.never_store
 def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
-    asked = Asker(Purpose.LOGIN)
+    asked = ChallengePurpose(Purpose.LOGIN)
     if request.method != "POST":
         options = passkeys.options_to_show(site_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
@@ -217,7 +217,7 @@ def confirm(request: RetwisRequest) -> HttpResponse:
     me, factors, _left = own_factors(request.viewer)
     if factors.is_empty:
         return HttpResponseRedirect(after)
-    asked = Asker(Purpose.CONFIRM, session_digest(request.viewer.secret))
+    asked = ChallengePurpose(Purpose.CONFIRM, session_digest(request.viewer.secret))
     question, form = FactorQuestion(me.uid, factors, asked), FactorForm(typed(request))
     if not form.is_valid() or _answered(request, question, form) is None:
         return _ask(request, "accounts/second_factor/confirm.html", question, form=form, next=after)
@@ -366,9 +366,9 @@ def _ask_for_new_passkey(request: RetwisRequest, me: User, form: NewPasskeyForm 
     return form_page(request, "accounts/second_factor/new_passkey.html", context)
 
 
-def _to_add(request: RetwisRequest) -> Asker:
+def _to_add(request: RetwisRequest) -> ChallengePurpose:
     """Only the password has brought such a challenge."""
-    return Asker(Purpose.ADD, session_digest(request.viewer.secret))
+    return ChallengePurpose(Purpose.ADD, session_digest(request.viewer.secret))
 
 
 def _name_of(request: RetwisRequest) -> str:

@@ -118,7 +118,7 @@ class _Again(NamedTuple):
     edges: Sequence[int]  # the pieces with whose ends each of the slots begins and ends
 
 
-class AsFilled(NamedTuple):
+class LastFill(NamedTuple):
     """How a `Refillable` was filled last."""
 
     state: object  # what it was filled for
@@ -128,7 +128,7 @@ class AsFilled(NamedTuple):
     places: "array[int]"  # where each slot begins and ends in it; an array takes the least memory
 
 
-NEVER_FILLED = AsFilled(None, 0, 0, b"", array("I"))
+NEVER_FILLED = LastFill(None, 0, 0, b"", array("I"))
 
 
 class Values(NamedTuple):
@@ -139,8 +139,8 @@ class Values(NamedTuple):
     since: float  # unix seconds between which they are right
     until: float
 
-    def as_filled(self, html: bytes, places: "array[int]") -> AsFilled:
-        return AsFilled(self.state, self.since, self.until, html, places)
+    def as_filled(self, html: bytes, places: "array[int]") -> LastFill:
+        return LastFill(self.state, self.since, self.until, html, places)
 
 
 class Refillable:
@@ -149,12 +149,12 @@ class Refillable:
 
     __slots__ = ("_names", "filled")
 
-    def __init__(self, names: tuple[str, ...], filled: AsFilled) -> None:
+    def __init__(self, names: tuple[str, ...], filled: LastFill) -> None:
         """`names`: of its slots, in their order."""
         self._names = names
         self.filled = filled  # threads may share it, so it is replaced as a whole
 
-    def filled_but(self, filled: AsFilled, instead: Mapping[str, Html]) -> bytes:
+    def filled_but(self, filled: LastFill, instead: Mapping[str, Html]) -> bytes:
         """The HTML as it was filled, with these values in their slots."""
         html, places = filled.html, filled.places
         parts: list[bytes] = []
@@ -165,7 +165,7 @@ class Refillable:
                 read = places[2 * number + 1]
         return b"".join((*parts, html[read:]))
 
-    def fill(self, values: Values) -> AsFilled:
+    def fill(self, values: Values) -> LastFill:
         """The HTML with these values."""
         *_, html, places = self.filled
         parts: list[bytes] = []

@@ -167,9 +167,9 @@ class Store(Commands):
     def pipeline(self) -> Pipe:
         return _WatchedPipe(self) if recorder.is_watched() else Pipe(self)
 
-    def round_trip(self, commands: list[recorder.Command]) -> "RecordedTrip":
+    def round_trip(self, commands: list[recorder.Command]) -> "RecordedRoundTrip":
         """A block that sends these commands. They are recorded, and redis-py's errors in it become a StoreError."""
-        return RecordedTrip(self, commands)
+        return RecordedRoundTrip(self, commands)
 
     def stream(self, pipes: Iterable[Pipe]) -> Iterator[None]:
         """Sends each pipe, in one round trip, and yields when the values of its handles are set. Raises StoreError.
@@ -346,7 +346,7 @@ class _Failures:
             raise no_answer(error) from error
 
 
-class RecordedTrip(_Failures):
+class RecordedRoundTrip(_Failures):
     """Like `_Failures`, and the recorder gets the commands and the time."""
 
     def __init__(self, store: Store, commands: list[recorder.Command]) -> None:

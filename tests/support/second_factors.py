@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from webauthn.helpers import bytes_to_base64url
 
 from accounts.second_factor import repository
-from accounts.second_factor.passkeys import Asker, Purpose, RelyingParty, added, options_to_add
+from accounts.second_factor.passkeys import ChallengePurpose, Purpose, RelyingParty, added, options_to_add
 from accounts.second_factor.repository import Factors, SecondFactors
 from accounts.users.entities import User
 from retwis_site.store.client import Store
@@ -82,7 +82,7 @@ class Authenticator:
         )
 
     def add(self, store: Store, name: str = "Phone") -> None:
-        asked = Asker(Purpose.ADD, "")
+        asked = ChallengePurpose(Purpose.ADD, "")
         options = options_to_add(SITE, User(self._uid, "alice"), Factors(), asked)
         SecondFactors(store).add_passkey(self._uid, *added(self.create(options), name, SITE, asked))
 

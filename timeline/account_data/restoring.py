@@ -77,7 +77,7 @@ class OldPost(NamedTuple):
     media: Media = NO_MEDIA  # named as in the file, until they are brought back
 
 
-class PostHere(NamedTuple):
+class LocalPost(NamedTuple):
     """A post of this site."""
 
     pid: int
@@ -93,30 +93,30 @@ def named(pid: int, address: str) -> NamedPost:
     return NamedPost(pid, UsernameConverter().to_python(found[1]).lower() if found and found[2] == str(pid) else "")
 
 
-def find(store: Store, pids: Collection[int]) -> dict[int, PostHere]:
+def find(store: Store, pids: Collection[int]) -> dict[int, LocalPost]:
     """The posts with these ids that somebody can read. Three round trips; none without ids."""
     posts = Posts(store).published(pids)
     people = Users(store).people({post.uid for post in posts})
     return {
-        post.pid: PostHere(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
+        post.pid: LocalPost(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
         for post in posts
         if post.uid in people
     }
 
 
-def is_same(target: PostHere, named_post: NamedPost, when: int) -> bool:
+def is_same(target: LocalPost, named_post: NamedPost, when: int) -> bool:
     """Whether a post of this site is the one that a download names. `when`: of what names it, in unix seconds."""
     return target.author == named_post.author and target.time <= when
 
 
-class RestoredLinks:
+class RestoredConversation:
     """The links of posts that are brought back. `find` the posts that a chunk names, then ask for its `links`."""
 
     def __init__(self, store: Store, uid: int) -> None:
         self._store = store
         self._uid = uid
         self._own: dict[int, int] = {}  # ids on this site, by the ids of the download
-        self._found: dict[int, PostHere] = {}  # by ids on this site
+        self._found: dict[int, LocalPost] = {}  # by ids on this site
         self._owners: dict[str, int] = {}  # uids by the names that texts mention
         self.plain_replies = 0
         self.plain_quotes = 0
@@ -151,10 +151,10 @@ class RestoredLinks:
                 reply_to_user=parent.uid,
                 above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
             )
-        self._found[pid] = PostHere(pid, self._uid, "", post.time, links)
+        self._found[pid] = LocalPost(pid, self._uid, "", post.time, links)
         return links
 
-    def _target(self, one: NamedPost | None, when: int) -> PostHere | None:
+    def _target(self, one: NamedPost | None, when: int) -> LocalPost | None:
         if one is None:
             return None
         if one.pid in self._own:
@@ -200,7 +200,7 @@ class RestoredRelations:
         self._add(HOME_TAG, lines[HOME_TAG.kind][:MOST_AT_HOME], self._tags)
         return missing
 
-    def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: RestoredLinks) -> int:
+    def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: RestoredConversation) -> int:
         """Likes and the like of the posts that this site has. Returns the number of the others."""
         find = partial(self._posts, conversation)
         return sum(self._add(one, lines[one.kind], find) for one in restored() if one.target.is_post)
@@ -229,7 +229,7 @@ class RestoredRelations:
         spellings = self._store.hmget(keys.tags(), [line["tag"] for line in lines])
         return [Edge(self._uid, line["tag"]) if used else None for line, used in zip(lines, spellings, strict=True)]
 
-    def _posts(self, conversation: RestoredLinks, lines: Sequence[Line]) -> FoundEdges:
+    def _posts(self, conversation: RestoredConversation, lines: Sequence[Line]) -> FoundEdges:
         own = [conversation.id_of(line["id"]) for line in lines]
         found = find(self._store, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
         edges: FoundEdges = []
@@ -271,7 +271,7 @@ class Restoring:
         self._outbox = Outbox(store)
         self._ids = post_ids(store)
         self._present: dict[bytes, list[int]] = defaultdict(list)  # the ids of the author's posts, by their digests
-        self.conversation = RestoredLinks(store, uid)
+        self.conversation = RestoredConversation(store, uid)
         self._counted = 0  # the highest id that the counter had given out
         self._began = 0.0  # monotonic seconds
         self._post_jobs: list[str] = []  # those that are in the outbox

@@ -207,7 +207,7 @@ def _size(width: int, height: int) -> dict[str, object]:
 # ---- Statuses
 
 
-class BesidePosts(NamedTuple):
+class StatusDetails(NamedTuple):
     """What statuses show beside their posts."""
 
     origin: str
@@ -222,7 +222,7 @@ class BesidePosts(NamedTuple):
 _written: Memory[tuple[int, Acted], tuple[object, bytes]] = Memory(size=3000, seconds=3600)
 
 
-def written_statuses(posts: Sequence[Post], shown: BesidePosts) -> bytes:
+def written_statuses(posts: Sequence[Post], shown: StatusDetails) -> bytes:
     """In JSON, the list of `status_of` each. To most viewers a post looks the same and is the same object, as the
     profiles of its people are, so what was written last serves again."""
     profiles, items = shown.profiles, []
@@ -255,20 +255,20 @@ class _OfViewer(NamedTuple):
 SAYS_NOTHING = _OfViewer()
 
 
-def _of_viewer(post: Post, shown: BesidePosts) -> _OfViewer:
+def _of_viewer(post: Post, shown: StatusDetails) -> _OfViewer:
     own, quoted = (_is_muted(post, shown), post.pid == shown.pinned), post.context.quoted
     return _OfViewer(*own) if quoted is None else _OfViewer(*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
 
 
-def _is_muted(post: Post, shown: BesidePosts) -> bool:
+def _is_muted(post: Post, shown: StatusDetails) -> bool:
     return bool(shown.muted_threads) and str(post.links.root or post.pid) in shown.muted_threads
 
 
-def _account(user: User, shown: BesidePosts) -> Entity:
+def _account(user: User, shown: StatusDetails) -> Entity:
     return account_of(shown.origin, user, shown.profiles.get(user.uid, NO_PROFILE))
 
 
-def status_of(post: Post, shown: BesidePosts) -> Entity:
+def status_of(post: Post, shown: StatusDetails) -> Entity:
     """A post; where the list has it by a repost, the repost with the post inside.
     https://docs.joinmastodon.org/entities/Status/"""
     quote = _quote(post.context.quoted, shown) if post.links.quote else None
@@ -276,7 +276,7 @@ def status_of(post: Post, shown: BesidePosts) -> Entity:
     return status if post.context.listed is None else _repost(post, status, shown)
 
 
-def _repost(post: Post, status: Entity, shown: BesidePosts) -> Entity:
+def _repost(post: Post, status: Entity, shown: StatusDetails) -> Entity:
     """A repost: it looks as the post does, has its own id, date and author, and answers nothing."""
     who, pid = post.listed_by, post.listed
     url = address_of_status(shown.origin, who.username, pid)
@@ -296,7 +296,7 @@ def _repost(post: Post, status: Entity, shown: BesidePosts) -> Entity:
     }
 
 
-def _status(post: Post, shown: BesidePosts, quote: Entity | None) -> Entity:
+def _status(post: Post, shown: StatusDetails, quote: Entity | None) -> Entity:
     pid, author, body, time, links, counts, edited, language, media, context = post
     origin, acted = shown.origin, context.acted
     url = address_of_status(origin, author.username, pid)
@@ -337,7 +337,7 @@ def _status(post: Post, shown: BesidePosts, quote: Entity | None) -> Entity:
     }
 
 
-def _quote(quoted: Post | None, shown: BesidePosts) -> Entity:
+def _quote(quoted: Post | None, shown: StatusDetails) -> Entity:
     """A quoted post; what it quotes itself is only named. A post that the viewer does not see is `unauthorized`.
     https://docs.joinmastodon.org/entities/Quote/"""
     if quoted is None:
@@ -347,7 +347,7 @@ def _quote(quoted: Post | None, shown: BesidePosts) -> Entity:
     return {"state": "accepted", "quoted_status": _status(quoted, shown, shallow)}
 
 
-def _mentions(uids: Sequence[int], names: Collection[str], shown: BesidePosts) -> list[Entity]:
+def _mentions(uids: Sequence[int], names: Collection[str], shown: StatusDetails) -> list[Entity]:
     """Those of these people whose names are links in the text."""
     if not names:
         return []

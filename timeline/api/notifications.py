@@ -175,7 +175,7 @@ class GroupsPage:
         return Listed(items, self._told[0].id, self._told[-1].id, self._has_more)
 
 
-class GroupsRead(NamedTuple):
+class ReadGroups(NamedTuple):
     """Groups, with what they name."""
 
     items: list[tuple[Together, Item]]
@@ -183,7 +183,7 @@ class GroupsRead(NamedTuple):
     accounts: dict[int, Entity]
 
 
-def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> GroupsRead:
+def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> ReadGroups:
     """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more with decisions of
     staff, and one while the accounts are not cached."""
     chosen: dict[Group, Together] = {}
@@ -201,7 +201,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
             made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people]
-    return GroupsRead(told, made, people)
+    return ReadGroups(told, made, people)
 
 
 def _naming(me: User, status: Entity, origin: str) -> Entity:
@@ -221,7 +221,7 @@ def _told_to_apps(call: Call, rows: Sequence[Row]) -> Sequence[Row]:
     return [row for row in rows if row not in others] if others else rows
 
 
-def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> GroupsRead:
+def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> ReadGroups:
     """The group that is meant. Raises NotFound."""
     found = _read(call, lambda rows: [one for one in _together(rows, in_groups) if is_meant(one)])
     if not found.items:
@@ -264,7 +264,7 @@ def notification(call: Call) -> object:
     return _notification(one.rows[0], item, found)
 
 
-def _notification(row: Row, item: Item, found: GroupsRead) -> Entity:
+def _notification(row: Row, item: Item, found: ReadGroups) -> Entity:
     """https://docs.joinmastodon.org/entities/Notification/"""
     account = found.accounts[item.people[0].uid]
     told = {
@@ -319,7 +319,7 @@ def _named(call: Call) -> tuple[Callable[[Together], bool], Collection[str]]:
     return lambda one: one.key == key, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS
 
 
-def _results(found: GroupsRead, lowest: int) -> dict[str, object]:
+def _results(found: ReadGroups, lowest: int) -> dict[str, object]:
     return {
         "accounts": [*found.accounts.values()],
         "statuses": [*found.statuses.values()],
@@ -327,7 +327,7 @@ def _results(found: GroupsRead, lowest: int) -> dict[str, object]:
     }
 
 
-def _group(one: Together, item: Item, found: GroupsRead, lowest: int) -> Entity:
+def _group(one: Together, item: Item, found: ReadGroups, lowest: int) -> Entity:
     """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
     ids, when = [id_of(row) for row in one.rows], one.rows[0].when
     told = {

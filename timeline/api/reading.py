@@ -15,7 +15,7 @@ from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
-from timeline.api.entities import BesidePosts, Entity, Profile, account_of, status_of, written_statuses
+from timeline.api.entities import Entity, Profile, StatusDetails, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post
 from timeline.posts.reading.cached_posts import cached_records
@@ -198,7 +198,7 @@ class Statuses:
         """As `of`, for a page of statuses."""
         return written_statuses(posts, self._shown(posts))
 
-    def _shown(self, posts: Sequence[Post]) -> BesidePosts:
+    def _shown(self, posts: Sequence[Post]) -> StatusDetails:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
         muted, pinned = (self._of_viewer or NOTHING_OF_VIEWER).value
@@ -219,4 +219,4 @@ class Statuses:
         profiles = rest(pipe, self._profiles.reading(pipe, authors.values()))
         if me is not None:
             _named_last.put(me, tuple(authors))
-        return BesidePosts(self.origin, people.value, profiles, muted, pinned)
+        return StatusDetails(self.origin, people.value, profiles, muted, pinned)

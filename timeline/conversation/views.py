@@ -311,7 +311,7 @@ IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreig
 THREAD = Page("timeline/conversation/thread.html", here="post")
 AUTHOR = Fragment("timeline/conversation/_author.html")
 BRANCH = Fragment("timeline/conversation/_branch.html", shape={"more": ("", "branch", "others")})
-KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Interactions`; each has a page
+KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `PostCounts`; each has a page
 NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
 UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"deleted_by": ("", *DeletedBy)})
 

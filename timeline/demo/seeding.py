@@ -21,7 +21,7 @@ from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import batches, for_each
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
-from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPost, Stream, Writers
+from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPeople, DemoPost, Stream
 from timeline.notices import KEPT, MARK, Notice, NoticeKind
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
@@ -39,7 +39,7 @@ FOLLOWED = 9 * 60  # seconds ago: the newest follow of the demo user
 BOOKMARKS = 8
 
 
-def showcase(people: Writers, now: int) -> list[DemoPost]:
+def showcase(people: DemoPeople, now: int) -> list[DemoPost]:
     """The posts of the showcase, each behind what it names. With the newest follow they cause seven unread
     notices."""
 
@@ -327,7 +327,7 @@ class Community:
 
     def _posts(self) -> Iterator[SeedWrite]:
         """Post ids grow with time, and the last weeks have the most posts."""
-        people = Writers(self._names, self._joined, self._weights)
+        people = DemoPeople(self._names, self._joined, self._weights)
         planned = showcase(people, self._now) if self._has_showcase else []
         drafts = Stream(people, self._now, self._rng).drafts(self._plan.posts, planned)
         yield from StoredPosts(drafts, self._now).steps()

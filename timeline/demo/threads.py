@@ -50,7 +50,7 @@ class DemoPost:
 
 
 @dataclass(frozen=True)
-class Writers:
+class DemoPeople:
     """Who may write."""
 
     names: Sequence[str]  # of the uids from 1
@@ -65,7 +65,7 @@ class Writers:
 class Stream:
     """All posts of a community."""
 
-    def __init__(self, people: Writers, now: int, rng: random.Random) -> None:
+    def __init__(self, people: DemoPeople, now: int, rng: random.Random) -> None:
         self._people = people
         self._now = now
         self._rng = rng

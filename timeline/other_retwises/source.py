@@ -16,7 +16,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RecordedTrip, Store, checked
+from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, checked
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
@@ -149,7 +149,7 @@ class Source(Store):
         self.problems = Problems()
         self._wrong: set[str] = set()  # keys that were noted: some are read more than once
 
-    def round_trip(self, commands: list[Command]) -> RecordedTrip:
+    def round_trip(self, commands: list[Command]) -> RecordedRoundTrip:
         """Raises CannotImport for any command that is not in READS."""
         for name, *_ in commands:
             if name not in READS:

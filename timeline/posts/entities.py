@@ -19,7 +19,7 @@ LONGEST_POST = 280  # characters
 is_language = re.compile("[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}").fullmatch  # such as `de` or `zh-TW`
 
 
-class Interactions(NamedTuple):
+class PostCounts(NamedTuple):
     """How often others have acted on a post."""
 
     likes: int = 0
@@ -28,7 +28,7 @@ class Interactions(NamedTuple):
     quotes: int = 0
 
 
-NO_COUNTS = Interactions()
+NO_COUNTS = PostCounts()
 
 
 class Links(NamedTuple):
@@ -124,7 +124,7 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     body: str
     time: int  # unix seconds
     links: Links = NO_LINKS
-    counts: Interactions = NO_COUNTS
+    counts: PostCounts = NO_COUNTS
     edited: int | None = None  # unix seconds of the last change
     language: str = ""  # a code, such as `de`; empty when the author has not said it
     media: Media = NO_MEDIA

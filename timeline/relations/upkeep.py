@@ -213,7 +213,7 @@ def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
 # ---- Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets.
 
 
-class Ranked(NamedTuple):
+class RankingEntry(NamedTuple):
     """A user, with their score in the ranking and their real number of followers."""
 
     uid: int
@@ -263,28 +263,28 @@ class RankingChecks(Searcher):
         removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
         return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
 
-    def _followed(self, uids: Iterable[int]) -> list[Ranked]:
+    def _followed(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users with followers whose count in the ranking is missing or wrong."""
         return [place for place in self._look(uids) if place.followers]
 
-    def _idle(self, uids: Iterable[int]) -> list[Ranked]:
+    def _idle(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users without followers, or that do not exist."""
         return [place for place in self._look(uids) if not place.followers]
 
-    def _look(self, uids: Iterable[int]) -> list[Ranked]:
+    def _look(self, uids: Iterable[int]) -> list[RankingEntry]:
         """The users that are miscounted now. One round trip."""
         places = answers(self._store, _ask_ranked, uids)
         return [place for place in places.values() if place.ranked != place.followers]
 
 
-def _ask_ranked(pipe: Pipe, uid: int) -> Result[Ranked]:
+def _ask_ranked(pipe: Pipe, uid: int) -> Result[RankingEntry]:
     ranked = pipe.zscore(keys.users_by_followers(), str(uid))
     followers = ask_number(pipe, keys.followers(uid))
     exists = pipe.hexists(keys.user(uid), "username")
 
-    def read() -> Ranked:
+    def read() -> RankingEntry:
         is_ranked = followers.value and exists.value
-        return Ranked(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+        return RankingEntry(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
 
     return Result(read)
 

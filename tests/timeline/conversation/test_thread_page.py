@@ -12,7 +12,7 @@ from tests.support.apps import App
 from tests.support.http.page_text import CANONICAL, meta_tags, page_of, post_ids, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.repository import A_PAGE, DEEPEST, IN_THREAD, UNSEEN_IN_A_ROW, branches
-from timeline.posts.entities import DeletedBy, Interactions, Links, Post, Unavailable
+from timeline.posts.entities import DeletedBy, Links, Post, PostCounts, Unavailable
 from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 DELETED = "This post was deleted by its author."
@@ -266,9 +266,7 @@ TOP = 1
 
 
 def post(pid, answers, replies=0):
-    return Post(
-        pid, User(7, "alice"), f"post {pid}", 0, Links(reply_to=answers, root=TOP), Interactions(replies=replies)
-    )
+    return Post(pid, User(7, "alice"), f"post {pid}", 0, Links(reply_to=answers, root=TOP), PostCounts(replies=replies))
 
 
 def tombstone(pid, answers):
@@ -335,7 +333,7 @@ def test_an_answer_that_no_number_counts_does_not_stand_for_one_that_is_not_here
     seen = post(3, 2)._replace(author=User(8, "bob", state=State.HIDDEN))
     assert shapes(post(2, 1, replies=1), unseen) == [[2, ...]]
     assert shapes(post(2, 1, replies=1), seen) == [[2, [3], ...]]
-    assert shapes(post(2, 1, replies=1), seen._replace(counts=Interactions(replies=1)), post(4, 3)) == [[2, 3, 4]]
+    assert shapes(post(2, 1, replies=1), seen._replace(counts=PostCounts(replies=1)), post(4, 3)) == [[2, 3, 4]]
 
 
 def test_posts_of_other_branches_are_left_out():

@@ -14,7 +14,7 @@ from retwis_site.rendering.fragments import Html, Refillable
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO
-from timeline.posts.entities import Acted, Context, Interactions, Links, Post
+from timeline.posts.entities import Acted, Context, Links, Post, PostCounts
 from timeline.posts.html import post_cards
 from timeline.posts.html.post_cards import cards
 
@@ -27,7 +27,7 @@ SIGNED_IN = Rendering("en", Html("token"), Checked(ALICE))
 
 def as_seen(acted, quoted, reposted_by, muted, likes):
     context = Context(acted, None, reposted_by, None, quoted, None, muted)
-    return POST._replace(context=context, counts=Interactions(likes=likes))
+    return POST._replace(context=context, counts=PostCounts(likes=likes))
 
 
 # The post as different viewers see it.

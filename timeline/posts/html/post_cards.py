@@ -20,9 +20,9 @@ from retwis_site.rendering.dates import A_DAY, moment, short_day
 from retwis_site.rendering.fragments import (
     NEVER_FILLED,
     NOTHING,
-    AsFilled,
     Fragment,
     Html,
+    LastFill,
     Refillable,
     Values,
     escaped,
@@ -320,7 +320,7 @@ def _as_seen(
     return shown if context.muted is None else MUTED.fill_as_sent(language, words=context.muted, post=shown)
 
 
-def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, AsFilled]:
+def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, LastFill]:
     """The card of a post as it looks now: `card`, or a new one when that was made of something else."""
     _, _, can_act, place = key
     last = card.filled.state if card is not None else None

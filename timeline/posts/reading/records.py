@@ -20,12 +20,12 @@ from timeline.posts.entities import (
     NO_LINKS,
     NO_MEDIA,
     DeletedBy,
-    Interactions,
     Links,
     Media,
     NoSuchPost,
     Picture,
     Post,
+    PostCounts,
     PostDeleted,
     PostRemoved,
     Unavailable,
@@ -69,7 +69,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
 
 
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
-COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Interactions`
+COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `PostCounts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
 FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS, "media")
 CHANGES = ALT, REMOVED = "alt:", "removed:"  # with a digest behind them: `timeline/posts/pictures.py`
@@ -100,7 +100,7 @@ class Record(NamedTuple):
     time: int  # unix seconds
     body: str
     links: Links = NO_LINKS
-    counts: Interactions = NO_COUNTS
+    counts: PostCounts = NO_COUNTS
     edited: int | None = None  # unix seconds
     language: str = ""
     media: Media = NO_MEDIA
@@ -157,10 +157,10 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
     return PostRemoved(pid) if by is DeletedBy.STAFF else PostDeleted(pid)
 
 
-def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Interactions, int | None, str, Media]:
+def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, PostCounts, int | None, str, Media]:
     """What only some posts have."""
     edited, language, *counts, media = fields[len(LINKS) :]
-    numbers = Interactions(*[(count and parse_number(count)) or 0 for count in counts]) if any(counts) else NO_COUNTS
+    numbers = PostCounts(*[(count and parse_number(count)) or 0 for count in counts]) if any(counts) else NO_COUNTS
     since = None if edited is None else stored_time(key, edited)
     return links_from(key, fields[: len(LINKS)]), numbers, since, language or "", media_from(key, media)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from accounts.users.entities import User
 from accounts.users.names import entries
 from timeline.people.lists import FollowRow, KnownFollowers, ListedPerson, Show, ViewerRelation
-from timeline.posts.entities import Interactions, Post
+from timeline.posts.entities import Post, PostCounts
 from timeline.relations.relations import Blocks, FollowCounts, Hiding, InCommon
 
 
@@ -213,8 +213,8 @@ class Model:
 
         return sorted(shown, key=rank)
 
-    def counts_of(self, pid: int) -> Interactions:
-        return Interactions(
+    def counts_of(self, pid: int) -> PostCounts:
+        return PostCounts(
             likes=sum(liked == pid for _, liked in self.likes),
             reposts=sum(reposted == pid for _, reposted in self.reposts),
             replies=len(self.answers(pid)),
