@@ -113,9 +113,9 @@ class Feature:
     slow_views: Mapping[tuple[str, str], FairQueue] = field(default_factory=dict)
     jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
     former_jobs: Mapping[str, str] = field(default_factory=dict)  # kinds as earlier versions called them -> as now
-    # By kind, for how many seconds at most a job is put off, where that may be more than a lease. What is put off for
-    # longer is carried out by `doctor`: a clock was ahead.
-    put_off: Mapping[str, float] = field(default_factory=dict)
+    # By kind, for how many seconds at most a job is put off, where that may be more than a lease. `doctor` carries out
+    # what is put off for longer: a clock was ahead. None: it leaves all of them alone until they are due.
+    put_off: Mapping[str, float] | None = None
     batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
     # `doctor` runs their checks in this order, and in that of FEATURES. A check that relies on the repairs of those

@@ -6,6 +6,7 @@ from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
+    put_off={},
     jobs={"links": check_links},
     account_lines=account_lines,
     site_lines=(lines_of(keys.user.fields["facts"]), lines_of(keys.user.fields["verified_links"])),

@@ -26,6 +26,7 @@ REGISTRATIONS = Limit(
 FEATURE = Feature(
     urls="accounts.signing_in.views",
     slow_views={("POST", "login"): HASHING, ("POST", "register"): HASHING},
+    put_off={},
     jobs={"auth": finish_auth},
     limits=(LOGINS, ATTEMPTS, REGISTRATIONS),
     searchers=(SessionChecks,),

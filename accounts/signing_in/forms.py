@@ -138,12 +138,12 @@ class LoginForm(forms.Form):
         if self.errors:
             return cleaned
         # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
+        self.fields["password"].widget.attrs["autofocus"] = True  # if the form comes again: it is empty then
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
             raise forms.ValidationError(answer.text) from answer
         self.verified = verified
         if verified is None:
-            self.fields["password"].widget.attrs["autofocus"] = True  # it is empty again
             raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

@@ -9,6 +9,7 @@ from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
+    put_off={},
     jobs={"user": finish_user, "name": finish_name, "gone": finish_deletion},
     searchers=(
         checks.AccountChecks,

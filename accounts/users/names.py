@@ -101,7 +101,7 @@ def folded(name: str) -> str:
 
     The start of a name folds to the start of the folded name. `lower()` would break that for a start that ends with a
     sigma, since a sigma at the end of a word is another letter. Composed characters would break it for Hangul, where
-    each typed letter changes the syllable.
+    each typed letter changes the syllable. Only a halfwidth voiced mark of kana behind an accent breaks it.
     """
     caseless = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", name).casefold())
     return without_accents(unicodedata.normalize("NFKD", caseless.casefold()))

@@ -242,11 +242,11 @@ class Outbox(Repository):
         return {name: attempt.value if _is_due(since.value) else None for name, attempt, since in counts}
 
     def renew(self, name: str) -> None:
-        """Keep a claimed job for another LEASE seconds, and note that its worker runs. One round trip."""
+        """Keep a claimed job for another LEASE seconds, and note that its worker runs. Two round trips."""
+        self._store.expire(keys.lease(name), LEASE)
         pipe = self._store.pipeline()
-        pipe.expire(keys.lease(name), LEASE)
         queue_beat(pipe)
-        with suppress(StoreRefused):  # the note; what the job writes next tells more
+        with suppress(StoreRefused):  # a server without memory, which keeps leases all the same
             pipe.execute()
 
     def release(self, name: str) -> None:
@@ -316,7 +316,7 @@ class Claim:
     def carry_out(self, chunks: Iterable[object]) -> bool:
         """Iterate over `chunks`, which does the work. Returns False when the worker was told to stop before the end.
 
-        Renews the lease: one round trip every RENEWS_EVERY seconds."""
+        Renews the lease: two round trips every RENEWS_EVERY seconds."""
         return self._carry_out(chunks, self.told_to_stop)
 
     def carry_out_for_a_turn(self, chunks: Iterable[object]) -> bool:
@@ -330,7 +330,7 @@ class Claim:
             if stopping():
                 return False
             if time.monotonic() - renewed_at > RENEWS_EVERY:
-                with self.lease.renewed(WORKER_GIVES_UP):
+                with suppress(StoreRefused), self.lease.renewed(WORKER_GIVES_UP):  # the next write tells more
                     self.outbox.renew(self.name)
                 renewed_at = time.monotonic()
         return True

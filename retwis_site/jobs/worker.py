@@ -44,12 +44,17 @@ class _Outcome(Enum):
 
 def handler_for(job: str) -> JobHandler | None:
     """What finishes this job alone and removes it; None for a kind that no feature declares."""
-    kind = _former_kinds().get(_kind(job), _kind(job))
+    kind = _present_kind(job)
     together = _batch_handler(kind)
     if together is not None:
         return partial(_finish_alone, together)
     handler = next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
     return partial(_finish, handler) if handler is not None else None
+
+
+def _present_kind(job: str) -> str:
+    """The kind of a job, as it is called now."""
+    return _former_kinds().get(_kind(job), _kind(job))
 
 
 @cache
@@ -58,9 +63,12 @@ def _former_kinds() -> dict[str, str]:
 
 
 def _longest_wait(job: str) -> float:
-    """For how many seconds at most a job is put off, by clocks that differ by less than LEASE."""
-    kind = _kind(job)
-    return LEASE + max((feature.put_off[kind] for feature in features() if kind in feature.put_off), default=LEASE)
+    """For how many seconds at most a job is put off, by clocks that differ by less than LEASE. One whose feature does
+    not say so, or that a newer version has added, may wait for any time."""
+    kind = _present_kind(job)
+    said = (one.put_off for one in features() if kind in one.jobs or kind in one.batches)
+    put_off = next(said, None)
+    return inf if put_off is None else LEASE + put_off.get(kind, LEASE)
 
 
 def _batch_handler(kind: str) -> BatchHandler | None:
@@ -271,8 +279,8 @@ class OutboxChecks(Searcher):
         clock that was ahead: until then, nobody would finish them, and checks would leave alone what they explain."""
         for key in keys.outbox.all():
             for scored in self._store.zset_scored(key, AT_ONCE):
-                now = self._now()
-                late = [job for job, due in scored if not -LEASE <= due - now <= _longest_wait(job)]
+                overdue, now = self._now() - LEASE, time.time()
+                late = [job for job, due in scored if due < overdue or due > now + _longest_wait(job)]
                 yield [self._finding(key, job) for job in self._unclaimed(key, late)]
 
     def _unclaimed(self, key: str, jobs: Sequence[str]) -> list[str]:

@@ -24,11 +24,12 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import AccountDeletion, Registration
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.names import NameIndex
-from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs import lease, outbox
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain
+from retwis_site.store.commands import Commands
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.people import give_old_password
@@ -379,6 +380,19 @@ def test_a_lease_does_not_last_longer_because_its_worker_is_stopped_after_the_st
     assert raw.ttl("lease:user:1") > 0
     with pytest.raises(LeaseEnded):
         claim.outbox.done(claim.name)
+
+
+def test_a_renewal_that_the_store_refuses_does_not_make_the_lease_longer(store, raw, minutes, monkeypatch):
+    def refused(self, *arguments):
+        raise StoreRefused("the store refused EXPIRE")
+
+    monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
+    add_overdue_job(raw, "user:1")
+    [claim] = Outbox(store).claim(["user:1"], "worker", lambda: False)
+    monkeypatch.setattr(Commands, "expire", refused)
+    before = vars(claim.lease).copy()
+    assert claim.carry_out([1])
+    assert vars(claim.lease) == before
 
 
 def test_each_kind_of_job_has_its_write_here(store, raw, begun, sent):

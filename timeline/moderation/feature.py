@@ -25,6 +25,7 @@ _REPORT = (FormField("note", "textarea", _("What should the moderators know?")),
 
 FEATURE = Feature(
     urls="timeline.moderation.views",
+    put_off={},
     jobs={"report": finish_report},
     limits=(REPORTS,),
     waiting={"moderation": keys.reports},

@@ -28,6 +28,7 @@ POSTS = Limit("post", 60, 3600, "posts", _("Too many posts in a short time."))
 
 FEATURE = Feature(
     urls="timeline.posts.views",
+    put_off={},
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(job_id(claim.name, 1)),
         "repost": lambda store, claim: Reposts(store).finish(claim),

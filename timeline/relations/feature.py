@@ -48,6 +48,7 @@ def feature_of(relation: Relation, **more: Any) -> Feature:
 FEATURE = Feature(
     urls="timeline.relations.actions",
     # Reposts are delivered, so `posts` has their jobs.
+    put_off={},
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
     limits=(FOLLOWS, BLOCKS),
     searchers=(AllEdgeChecks, WordChecks),

@@ -24,6 +24,7 @@ VISITORS_SEARCHES = Limit(
 
 FEATURE = Feature(
     urls="timeline.search.views",
+    put_off={},
     batches={"index": finish_jobs},
     limits=(SEARCHES, VISITORS_SEARCHES),
     searchers=(IndexChecks,),

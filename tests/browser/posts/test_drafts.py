@@ -44,6 +44,17 @@ def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, sc
     assert raw.zcard(f"updates:{alice.user.uid}") == 1
 
 
+def test_on_the_page_for_a_post_one_types_on_behind_a_kept_text(window, raw, alice):
+    page = window(alice, at="/compose/")
+    post_after_the_session(page, raw, alice, "To be")
+    fill_in_login(page, alice.user.username)
+    expect(composer(page)).to_have_value("To be")
+    page.goto("/compose/")
+    expect(composer(page)).to_be_focused()
+    page.keyboard.type(" continued")
+    expect(composer(page)).to_have_value("To be continued")
+
+
 def test_a_kept_text_can_be_discarded_without_scripts(window, raw, alice):
     page = window(alice, at="/", java_script_enabled=False)
     post_after_the_session(page, raw, alice, "Better not")

@@ -9,7 +9,8 @@ from django.core.management import call_command
 
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
-from retwis_site.jobs.worker import ATTEMPTS, drain
+from retwis_site.features import features
+from retwis_site.jobs.worker import ATTEMPTS, OutboxChecks, drain
 from retwis_site.maintenance.checks import KeyNames
 from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
 from retwis_site.rendering.dates import A_DAY
@@ -176,6 +177,24 @@ def test_a_job_that_waits_for_its_date_is_no_error(site, store, capsys):
     assert [job.partition(":")[0] for job, _ in before] == ["removal", "sanction_end"]
     assert doctor(capsys, "--fix") == (0, {}, {})
     assert site.zrange("outbox", 0, -1, withscores=True) == before
+
+
+def test_a_job_of_a_newer_version_may_wait_for_any_time(site, capsys):
+    site.zadd("outbox", {"newer:1:abc": int(time.time()) + 3600})
+    assert doctor(capsys, "--fix") == (0, {}, {})
+    assert site.zcard("outbox") == 1
+
+
+def test_every_feature_of_the_site_says_how_long_its_jobs_may_wait():
+    assert [one for one in features() if (one.jobs or one.batches) and one.put_off is None] == []
+
+
+def test_in_a_copy_only_what_was_overdue_when_it_was_made_is_overdue(site, store):
+    """No worker is at work there: `backup --verify` looks at it later."""
+    made_at = time.time() - 3600
+    site.zadd("outbox", {"post:1:abc": made_at - 90, "post:2:abc": made_at + 180, "post:3:abc": made_at + 3600})
+    [overdue] = [check for check in OutboxChecks(store, lambda: made_at).inconsistencies() if check.label == OVERDUE]
+    assert [finding.what for chunk in overdue.at_end() for finding in chunk] == ["post:1"]
 
 
 @pytest.mark.parametrize("seconds_ago", [30, -30])
