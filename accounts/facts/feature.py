@@ -6,8 +6,8 @@ from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
-    put_off={},
     jobs={"links": check_links},
+    put_off={},
     account_lines=account_lines,
     site_lines=(lines_of(keys.user.fields["facts"]), lines_of(keys.user.fields["verified_links"])),
 )

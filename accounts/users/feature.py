@@ -9,8 +9,8 @@ from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
-    put_off={},
     jobs={"user": finish_user, "name": finish_name, "gone": finish_deletion},
+    put_off={},
     searchers=(
         checks.AccountChecks,
         checks.AccountOrphans,

@@ -19,7 +19,7 @@ DOWNLOADS = Limit("download", 10, 3600, "downloads", _("Too many downloads in a 
 FEATURE = Feature(
     urls="timeline.account_data.views",
     slow_views={("GET", "download"): FairQueue(at_once=2, waiting=16)},
-    put_off={},
     jobs={"restore": finish_post, "lists": finish_lists},
+    put_off={},
     limits=(DOWNLOADS,),
 )

@@ -25,8 +25,8 @@ _REPORT = (FormField("note", "textarea", _("What should the moderators know?")),
 
 FEATURE = Feature(
     urls="timeline.moderation.views",
-    put_off={},
     jobs={"report": finish_report},
+    put_off={},
     limits=(REPORTS,),
     waiting={"moderation": keys.reports},
     picture_uses={"report": ask_picture_use},

@@ -28,7 +28,6 @@ POSTS = Limit("post", 60, 3600, "posts", _("Too many posts in a short time."))
 
 FEATURE = Feature(
     urls="timeline.posts.views",
-    put_off={},
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(job_id(claim.name, 1)),
         "repost": lambda store, claim: Reposts(store).finish(claim),
@@ -41,6 +40,7 @@ FEATURE = Feature(
         "edit": repository.finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),
     },
+    put_off={},
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
     searchers=(PostOrphans, PostChecks, PostPictureChecks, ListingChecks, CountChecks),

@@ -48,8 +48,8 @@ def feature_of(relation: Relation, **more: Any) -> Feature:
 FEATURE = Feature(
     urls="timeline.relations.actions",
     # Reposts are delivered, so `posts` has their jobs.
-    put_off={},
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
+    put_off={},
     limits=(FOLLOWS, BLOCKS),
     searchers=(AllEdgeChecks, WordChecks),
     account_lines=upkeep.account_lines,

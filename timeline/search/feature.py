@@ -24,8 +24,8 @@ VISITORS_SEARCHES = Limit(
 
 FEATURE = Feature(
     urls="timeline.search.views",
-    put_off={},
     batches={"index": finish_jobs},
+    put_off={},
     limits=(SEARCHES, VISITORS_SEARCHES),
     searchers=(IndexChecks,),
     advice=advice,
