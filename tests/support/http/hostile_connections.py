@@ -81,7 +81,8 @@ class User:
         self._new_browser, self._browser = new_browser, new_browser()
         self._name, self._posts = f"user_{next(self._numbers)}", count(1)
         self.seconds: dict[str, list[float]] = {}
-        self._browser.submit("/register/", username=self._name, password1=PASSWORD, password2=PASSWORD)
+        status, page = self._browser.submit("/register/", username=self._name, password1=PASSWORD, password2=PASSWORD)
+        assert f"Welcome, {self._name}!" in page, (status, page)
 
     def do(self) -> None:
         """Everything once, but for the login, since its number is limited."""
