@@ -137,8 +137,8 @@ class LoginForm(forms.Form):
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
         self.fields["password"].widget.attrs["autofocus"] = True  # if the form comes again: it is empty then
+        # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:

@@ -235,10 +235,10 @@ function cancelEdit(link) {
 
 const TEXTS = ".composer textarea[name=body]";
 // "Post" and "Quote" lead to a page for the text, which begins behind what stands in it: what one typed there were keys.
-const begins = location.pathname === `${siteTop}compose/` && document.activeElement === document.body && document.querySelector(TEXTS);
-if (begins) {
-  begins.focus();
-  begins.setSelectionRange(begins.value.length, begins.value.length);
+if (location.pathname === `${siteTop}compose/` && document.activeElement === document.body) {
+  const text = document.querySelector(TEXTS);
+  text?.focus();
+  text?.setSelectionRange(text.value.length, text.value.length);
 }
 document.addEventListener("input", ({ target }) => {
   if (target.matches(TEXTS)) keepDraft(target.form);
