@@ -177,7 +177,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
 ALL = "all"  # in place of a token's number
 
 
-class AllowedApp(NamedTuple):
+class AppRow(NamedTuple):
     number: str  # of the token
     name: str
     website: str
@@ -208,8 +208,8 @@ def _number(token: Token) -> str:
     return token.digest[:16]
 
 
-def _row(token: Token, app: App | None, language: str) -> AllowedApp:
-    return AllowedApp(
+def _row(token: Token, app: App | None, language: str) -> AppRow:
+    return AppRow(
         _number(token),
         app.name if app else _("Unknown app"),
         _shown_website(app) if app else "",

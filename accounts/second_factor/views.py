@@ -192,7 +192,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
         options = passkeys.options_to_show(site_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
-    after, answer = guards.own_page(request, request.POST.get("next", "")), request.POST.get("passkey", "")
+    after, answer = guards.page_after(request), request.POST.get("passkey", "")
     RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
     uid = passkeys.claimed(answer)
     stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())

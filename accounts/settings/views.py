@@ -428,7 +428,7 @@ def _choice(
     request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
 ) -> HttpResponse:
     """A page with a choice. Saving it redirects to the page that led here."""
-    after = guards.own_page(request, request.POST.get("next", "")) if form.is_bound else guards.page_of_form(request)
+    after = guards.page_after(request) if form.is_bound else guards.page_of_form(request)
     if not form.is_valid():
         return form_page(request, template, {"form": form, "field": form[field], "next": after})
     response = HttpResponseRedirect(after)

@@ -162,7 +162,7 @@ def confirm_first(request: HttpRequest) -> HttpResponseRedirect:
     """A redirect to the page that asks for the second factor, and leads back to this page."""
     view = request.resolver_match.func if request.resolver_match else None
     is_page = not getattr(view, "is_change", False) and not getattr(view, "gives_file", False)
-    return _leading_on("confirm", request.get_full_path() if is_page else page_of_form(request))
+    return _redirect_on("confirm", request.get_full_path() if is_page else page_of_form(request))
 
 
 def log_in_first(request: HttpRequest) -> HttpResponse:
@@ -181,18 +181,22 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
 
 def to_login(after: str) -> HttpResponseRedirect:
     """A redirect to the login page, which leads on to `after`. No cache stores it, as it stores no page of these."""
-    return _leading_on("login", after)
+    return _redirect_on("login", after)
 
 
-def _leading_on(view: str, after: str) -> HttpResponseRedirect:
-    response = HttpResponseRedirect(f"{reverse(view)}?{urlencode({'next': after})}")
+def _redirect_on(view: str, after: str) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(_with_next(view, after))
     patch_cache_control(response, private=True, no_store=True)
     return response
 
 
 def leading_on(view: str, after: str) -> str:
     """The address of a page that leads on to `after`. By itself it leads to home."""
-    return reverse(view) if after == reverse("home") else f"{reverse(view)}?{urlencode({'next': after})}"
+    return reverse(view) if after == reverse("home") else _with_next(view, after)
+
+
+def _with_next(view: str, after: str) -> str:
+    return f"{reverse(view)}?{urlencode({'next': after})}"
 
 
 def page_after(request: HttpRequest) -> str:
@@ -271,7 +275,7 @@ def begin_session(request: RetwisRequest, verified: Verified, after: str) -> Htt
 def begin_second_step(verified: Verified, after: str) -> HttpResponse:
     """Lead this browser from the password to the second factor, and from there to `after`. It has no session yet."""
     pending = factors.Pending(verified.user.uid, verified.generation, verified.digest, verified.language)
-    response = _leading_on("second_step", after)
+    response = _redirect_on("second_step", after)
     cookies.keep(response, factors.PENDING_COOKIE, pending.signed(), factors.PENDING_LIVES)
     return response
 

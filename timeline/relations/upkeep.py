@@ -227,7 +227,7 @@ class RankingChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         check_of = partial(
-            self._check_of, repair=self._recount, subject=lambda place: place.uid, at_work_on=self._at_work_on
+            self._check_of, repair=self._recount, subject=lambda entry: entry.uid, at_work_on=self._at_work_on
         )
         return [
             check_of(
@@ -265,16 +265,16 @@ class RankingChecks(Searcher):
 
     def _followed(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users with followers whose count in the ranking is missing or wrong."""
-        return [place for place in self._look(uids) if place.followers]
+        return [entry for entry in self._look(uids) if entry.followers]
 
     def _idle(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users without followers, or that do not exist."""
-        return [place for place in self._look(uids) if not place.followers]
+        return [entry for entry in self._look(uids) if not entry.followers]
 
     def _look(self, uids: Iterable[int]) -> list[RankingEntry]:
         """The users that are miscounted now. One round trip."""
-        places = answers(self._store, _ask_ranked, uids)
-        return [place for place in places.values() if place.ranked != place.followers]
+        entries = answers(self._store, _ask_ranked, uids)
+        return [entry for entry in entries.values() if entry.ranked != entry.followers]
 
 
 def _ask_ranked(pipe: Pipe, uid: int) -> Result[RankingEntry]:

@@ -77,9 +77,9 @@ class Backup(StoreCommand):
         about = backups.describe(store)
         if not about.users:
             raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
-        download = backups.Snapshots(store, folder)
-        self.complete("Reading the snapshot", download)
-        return replace(about, files=download.files)
+        snapshots = backups.Snapshots(store, folder)
+        self.complete("Reading the snapshot", snapshots)
+        return replace(about, files=snapshots.files)
 
     def _verify(self, folder: Path, manifest: backups.Manifest) -> int:
         """Print the errors in the backup; returns their number."""
