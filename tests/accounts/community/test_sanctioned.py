@@ -226,6 +226,17 @@ def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, 
     assert "granted" not in client.get("/appeal/").content.decode()
 
 
+def test_a_user_whose_appeal_was_refused_never_reads_that_it_was_granted(site, store, browser, bob):
+    client = browser(bob)
+    Sanctions(store).impose(BOB, State.FROZEN, "insults")
+    Sanctions(store).appeal(BOB, "It was a quotation.")
+    Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
+    Sanctions(store).lift(BOB, ALICE)
+    page = client.get("/appeal/").content.decode()
+    assert "There are no restrictions on your account." in page
+    assert "appeal was" not in page
+
+
 def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     before = everything(site)

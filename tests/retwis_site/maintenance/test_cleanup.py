@@ -221,6 +221,18 @@ def test_cleanup_leaves_a_logout_under_way_alone(raw, alice, capsys):
     assert raw.hgetall("auths") == {NEWER_SECRET: "1"}
 
 
+@pytest.mark.parametrize(
+    ("job", "notice"),
+    [("post:9:abc", "mention:9:2"), ("edit:9:abc", "quote:9:2"), ("like:2:9:abc", "like:9:2")],
+)
+def test_cleanup_leaves_the_notices_of_what_is_under_way_alone(site, capsys, job, notice):
+    site.zadd("outbox", {job: int(time.time()) + 60})
+    site.zadd("notices:1", {notice: LONG_AGO, "reply:8:2": LONG_AGO})
+    assert "notices whose cause is gone: 1 found, 1 removed" in said(capsys, "cleanup")
+    assert site.zscore("notices:1", notice) == LONG_AGO
+    assert site.zscore("notices:1", "reply:8:2") is None
+
+
 def test_cleanup_leaves_names_with_other_characters_alone(raw, capsys):
     """A foreign database may hold such names."""
     raw.hset("users", "Ünal Ö", "1")

@@ -78,6 +78,8 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
     assert ids(newest.json()) == [45, 44, 43, 42, 41]
     assert newest.headers["Link"].startswith("<http://testserver/api/v1/timelines/home?min_id=45>")
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=44&min_id=40&limit=2")) == [42, 41]
+    for name in ("home", "public", "tag/tag"):
+        assert ids(app.json("GET", f"/api/v1/timelines/{name}?max_id=44&min_id=40")) == [43, 42, 41], name
     assert len(app.json("GET", "/api/v1/timelines/public?limit=80")) == 40
 
 
