@@ -75,6 +75,7 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
     assert browser().post("/register/", {**FORM, "code": code}).status_code == 302
     assert raw.hget("user:2", "invited_by") == "1"
     assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["2"]]
+    assert [job for job in raw.zrange("outbox", 0, -1) if job.startswith("invited:")] == []
     assert browser().post("/register/", {**FORM, "username": "erik", "code": code}).status_code == 403
     assert raw.hget("users", "erik") is None
 
