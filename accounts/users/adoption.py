@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Sear
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches, for_each
 from retwis_site.store.client import Store, connect_exactly
-from retwis_site.store.ids import NOT_UTF_8, integer, nonce, parse_id
+from retwis_site.store.ids import NOT_UTF_8, integer, parse_id
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
@@ -58,10 +59,12 @@ class AccountAdoption(Searcher):
         for_each(self._store, lambda pipe, one: pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid)), names)
 
     def clashing(self) -> Chunks:
-        """Accounts whose name another account has in other letters. The one that registered first keeps it."""
-        for wanted in clashing_names(self._store).values():
+        """Accounts whose name another account has in other letters. The one that registered first keeps it. The new
+        names are the same before and after other repairs, and after a crash: they may be told before they are given."""
+        owners, clashing = clashing_names(self._store)
+        for wanted in clashing.values():
             first, *others = self._by_registration(wanted)
-            renamed = [(other, self._new_name(other)) for other in others]
+            renamed = [(other, _new_name(other, owners)) for other in others]
             yield [
                 Finding(
                     f"{other.name!r} (user {other.uid}) becomes {name!r}: "
@@ -75,13 +78,6 @@ class AccountAdoption(Searcher):
         """The first registration first; those without a date last, by uid."""
         dates = answers(self._store, lambda pipe, one: pipe.zscore(keys.users_by_time(), one.name), wanted)
         return sorted(wanted, key=lambda one: (inf if (date := dates[one]) is None else date, one.uid))
-
-    def _new_name(self, account: NamedAccount) -> str:
-        """A name that no other account has. One round trip, one more for each try after the first."""
-        name = f"{account.name[:BEGINNING]}_{account.uid}"
-        while self._store.hget(keys.users(), name.lower()) not in {None, str(account.uid)}:
-            name = f"{account.name[:BEGINNING]}_{nonce()}"
-        return name
 
     def _give_way(self, other: NamedAccount, name: str, first: NamedAccount) -> None:
         """Rename an account. Each step can run again; until the last one but one, the names still clash."""
@@ -135,9 +131,9 @@ def as_typed(text: str) -> str:
         return raw.decode("latin-1")
 
 
-def clashing_names(store: Store) -> dict[str, list[NamedAccount]]:
-    """By lower-case name, the fields of `users` that two or more accounts have. It reads all names, and keeps some 150
-    bytes of each meanwhile."""
+def clashing_names(store: Store) -> tuple[dict[str, int], dict[str, list[NamedAccount]]]:
+    """By lower-case name, one account that has it, and the fields of `users` that two or more accounts have. It reads
+    all names, and keeps some 150 bytes of each meanwhile."""
     owners: dict[str, int] = {}
     clashing: dict[str, list[NamedAccount]] = {}
     for chunk in _names(store):
@@ -145,12 +141,20 @@ def clashing_names(store: Store) -> dict[str, list[NamedAccount]]:
             if owners.setdefault(one.name.lower(), one.uid) != one.uid:
                 clashing[one.name.lower()] = []
     if not clashing:
-        return {}
+        return owners, {}
     for chunk in _names(store):
         for one in chunk:
             if one.name.lower() in clashing and one not in clashing[one.name.lower()]:
                 clashing[one.name.lower()].append(one)
-    return {lower: _one_each(store, wanted) for lower, wanted in clashing.items()}
+    return owners, {lower: _one_each(store, wanted) for lower, wanted in clashing.items()}
+
+
+def _new_name(account: NamedAccount, owners: dict[str, int]) -> str:
+    """A name that no other account has; it is noted in `owners`."""
+    ending = str(account.uid)
+    while owners.setdefault((name := f"{account.name[:BEGINNING]}_{ending}").lower(), account.uid) != account.uid:
+        ending = blake2b(ending.encode(), digest_size=6).hexdigest()
+    return name
 
 
 def _one_each(store: Store, wanted: Sequence[NamedAccount]) -> list[NamedAccount]:

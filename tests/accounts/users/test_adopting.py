@@ -2,6 +2,7 @@
 `doctor --fix` and `upgrade` do."""
 
 import re
+from io import StringIO
 
 import pytest
 from django.contrib.auth import authenticate
@@ -170,6 +171,25 @@ def test_every_new_name_is_told(raw, capsys):
         php.register(f"DORA{number}", "secret of dora")
     printed = said(capsys, "adopt", dry_run=True)
     assert all(f"(user {uid}) becomes 'DORA{number}_{uid}'" in printed for number, uid in enumerate(range(2, 51, 2)))
+
+
+def test_killed_anywhere_it_has_told_who_has_another_name(raw, capsys):
+    php = OfficialDatabase(raw)
+    for name in ("Dora", "dora", "DORA_2", "dORA"):
+        php.register(name, "secret of dora")
+    planned = [line for line in said(capsys, "adopt", dry_run=True).splitlines() if "becomes" in line]
+    step = 0
+    while killed_before_write(step, lambda: call_command("adopt", stderr=StringIO())):
+        told = capsys.readouterr().out
+        for uid, old in ((2, "dora"), (4, "dORA")):
+            name = raw.hget(f"user:{uid}", "username")
+            assert name == old or f"'{old}' (user {uid}) becomes '{name}'" in told, step
+            assert name == old or any(f"becomes '{name}'" in line for line in planned), step
+        raw.flushall()
+        for counted, name in enumerate(("Dora", "dora", "DORA_2", "dORA"), 1):
+            assert php.register(name, "secret of dora") == counted
+        step += 1
+    assert step > 5
 
 
 def test_killed_anywhere_and_run_again_it_ends_the_same(raw):

@@ -1,6 +1,7 @@
 """`manage.py adopt`"""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -44,7 +45,12 @@ class Command(StoreCommand):
             self.say("Nothing was changed (dry run).")
             return
         store.set(keys.schema(), schema.ADOPTING)
-        finished = [self._examine(store, checks(store), repairs=True) for checks in (adoption, inconsistencies)]
+        types, *others = adoption(store)
+        finished = [self._examine(store, [types], repairs=True)]
+        # Told before they are given: after a crash, nothing else says who has another name.
+        self._examine(store, [check for check in others if check.most_told == inf], repairs=False)
+        finished.append(self._examine(store, others, repairs=True))
+        finished.append(self._examine(store, inconsistencies(store), repairs=True))
         if not all(finished):
             raise CommandError("The database is not adopted yet. Remove what stopped the checks, and run this again.")
         schema.mark(store)
@@ -62,10 +68,12 @@ class Command(StoreCommand):
         """Run checks, and print what they found. Returns whether nothing is left."""
         finished = True
         for examination in self.examine(store, checks, repairs=repairs):
-            if examination.found or examination.refused:
+            told = repairs and examination.check.most_told == inf
+            if (examination.found or examination.refused) and not told:
                 self.say(f"{examination.check.label}: {examination.found}")
                 for example in examination.examples:
                     self.say(f"    {example}")
+            self.stdout.flush()  # a file would get it only when the process ends
             if examination.refused:
                 self.stderr.write(f"{examination.check.label}: stopped, {examination.refused}")
             finished = finished and not (examination.left or examination.refused)
