@@ -62,7 +62,7 @@ def end(counts: Mapping[str, int], largest: Mapping[str, int], sha256: str) -> L
     return {"type": "end", "counts": dict(counts), "largest": dict(largest), "sha256": sha256}
 
 
-# ---- The file as bytes: compressed by its ending, complete or absent, from a pipe as well.
+# ---- The file as bytes: compressed or not, complete or absent, from a pipe as well.
 
 
 # What the decompressors raise for a damaged file.
@@ -82,13 +82,15 @@ def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
-    """The content of `file` from its beginning, decompressed as the ending of `name` says. Reading may raise
-    DAMAGED."""
+def decompressed(file: IO[bytes]) -> IO[bytes]:
+    """The content of `file` from its beginning, decompressed as its first bytes say: a pipe has no name, and a file may
+    have got another one. Reading may raise DAMAGED."""
     file.seek(0)
-    if name.endswith(".gz"):
+    first = file.read(4)
+    file.seek(0)
+    if first.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
-    if name.endswith(".zst"):
+    if first == zstandard.FRAME_HEADER:
         reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
         return io.BufferedReader(cast("io.RawIOBase", reader))
     return file

@@ -80,6 +80,21 @@ def test_an_import_brings_back_all_of_the_truth(full_site, tmp_path, name):
     assert name_entries(full_site) == expected_name_entries(full_site)
 
 
+@pytest.mark.parametrize("name", ["site.jsonl.gz", "site.jsonl.zst"])
+def test_a_compressed_file_is_imported_from_a_pipe_and_under_any_name(full_site, tmp_path, monkeypatch, name):
+    before = truth(full_site)
+    export(tmp_path / name)
+    (tmp_path / name).rename(tmp_path / "site.jsonl (1)")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl (1)")
+    assert truth(full_site) == before
+    empty(full_site)
+    with (tmp_path / "site.jsonl (1)").open() as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        import_("-")
+    assert truth(full_site) == before
+
+
 def test_a_file_with_a_bom_is_imported_like_one_without(full_site, tmp_path):
     before, file = truth(full_site), tmp_path / "site.jsonl"
     export(file)

@@ -31,12 +31,12 @@ class Command(StoreCommand):
         try:
             refuse_people(store)
             with _opened(options["file"]) as file:
-                self._import(store, file, Path(options["file"]).name)
+                self._import(store, file)
         except OSError as error:
             raise CommandError(f"The file could not be read: {error}") from error
 
-    def _import(self, store: Store, file: IO[bytes], name: str) -> None:
-        content = partial(decompressed, file, name)
+    def _import(self, store: Store, file: IO[bytes]) -> None:
+        content = partial(decompressed, file)
         verification = Verification(content, os.fstat(file.fileno()).st_size)
         self.complete("Verifying", verification)
         filling = Filling(store)
