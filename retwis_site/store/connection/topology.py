@@ -6,6 +6,7 @@ server is down.
 
 import os
 import re
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,7 +21,7 @@ from redis.backoff import NoBackoff
 from redis.connection import SSLConnection, parse_url
 from redis.exceptions import NoPermissionError
 from redis.retry import Retry
-from redis.sentinel import MasterNotFoundError, Sentinel
+from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
 from retwis_site.store import embedded
 from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
@@ -185,8 +186,8 @@ def _twemproxy(options: ConnectionOptions) -> Transport:
 
 
 def _sentinel(options: ConnectionOptions) -> Transport:
-    """The primary; each new connection asks the sentinels for it. User and password in REDIS_URL are for the primary;
-    the sentinels have their own settings. TLS is used for both."""
+    """The primary that the sentinels have elected. User and password in REDIS_URL are for the primary; the sentinels
+    have their own settings. TLS is used for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
         fix = "Set it to the name that the sentinels' configuration gives the primary."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
@@ -196,7 +197,7 @@ def _sentinel(options: ConnectionOptions) -> Transport:
     sentinel_options = options | user | {"retry": _no_retries()}
     build: Any = Sentinels
     sentinels = build(addresses, sentinel_kwargs=sentinel_options, retry=_no_retries(), **options, **common)
-    return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
+    return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE, connection_pool_class=ElectedPrimary))
 
 
 def _sentinel_user() -> ConnectionOptions:
@@ -296,6 +297,28 @@ class Sentinels(Sentinel):
                 self._last_to_know = sentinel
                 return state["ip"], state["port"]
         raise _most_informative(failures)
+
+
+ASKS_EVERY = 1.0  # seconds
+ASKS_FOR = 0.1  # of the time; so silent sentinels are asked less often
+
+
+class ElectedPrimary(SentinelConnectionPool):
+    """Connections to the primary. The sentinels are asked for it at each new connection, and by one request a second:
+    they tell a primary that another one has replaced only ten seconds later to follow it. Until then it accepts writes
+    on the connections that it has, and all of them are lost."""
+
+    _asks_at = 0.0  # monotonic seconds
+
+    def get_connection(self, *_: Any, **__: Any) -> Any:
+        began = time.monotonic()
+        if began >= self._asks_at and self.master_address is not None:  # the first connection asks by itself
+            self._asks_at = began + ASKS_EVERY  # other threads do not ask meanwhile
+            with suppress(redis.RedisError):  # the primary may work without sentinels; a new connection reports it
+                self.proxy.get_master_address()  # closes the idle connections to another one
+            now = time.monotonic()
+            self._asks_at = now + max(ASKS_EVERY, (now - began) / ASKS_FOR)
+        return super().get_connection()
 
 
 def _failure(sentinel: Any, error: redis.RedisError) -> redis.RedisError:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from retwis_site.store.client import connect
+from retwis_site.store.connection import topology
 from tests.support.people import register
 from tests.support.processes.ports import connections_to
 from tests.support.processes.processes import wait_until
@@ -61,6 +62,24 @@ def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
     for _ in range(20):  # the old primary is up again, but not used
         assert "Again" in client.get("/").content.decode()
     assert replica.refused() == []
+
+
+def test_a_primary_that_was_replaced_gets_no_more_writes_on_open_connections(primary_and_replica, browser, monkeypatch):
+    monkeypatch.setattr(topology, "ASKS_EVERY", 0.0)  # seconds
+    primary, replica = primary_and_replica
+    alice = register(connect(), "alice")
+    client = browser(alice)
+    assert client.post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
+    assert primary.client.execute_command("WAIT", 1, 2000) == 1
+    sentinels = [topologies.administrator(topology.parsed(url, "REDIS_URL")["port"]) for url in topology.urls()]
+    wait_until(lambda: sentinels[0].execute_command("SENTINEL", "FAILOVER", topologies.SERVICE), "a known replica")
+    elected = ("127.0.0.1", replica.port)
+    for sentinel in sentinels:
+        wait_until(lambda s=sentinel: s.sentinel_get_master_addr_by_name(topologies.SERVICE) == elected, "a failover")
+    assert primary.client.info()["role"] == "master"  # it still accepts what soon is lost
+    assert client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
+    assert replica.client.zcard("updates:1") == 2
+    assert primary.client.zcard("updates:1") == 1
 
 
 def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(site_timeout, raw, moved, browser, settings):
