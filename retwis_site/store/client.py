@@ -155,7 +155,9 @@ class Store(Commands):
             replies = self.transport.exchange(queued)
         try:
             return checked(queued, replies)
-        except StoreReadOnly:  # a replica, or a server that is full: it has the data that it had
+        except StoreReadOnly as error:  # a replica, or a server that is full: it has the data that it had
+            if isinstance(error.__cause__, redis.ReadOnlyError):
+                self.transport.leave_replica()
             if self.gate is not None:
                 self.gate.is_open = False
             raise

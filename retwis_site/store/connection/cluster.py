@@ -225,6 +225,9 @@ class ClusterTransport:
     def servers(self) -> list["redis.Redis"]:
         return self.slots.primaries()
 
+    def leave_replica(self) -> None:
+        """Nothing to do: a replica of a cluster names the primary."""
+
     def _holder(self, queued: Queued) -> ServerAddress:
         (name, key, *rest), _ = queued
         return self.slots.holder(str(rest[0] if name in KEY_IS_SECOND else key))

@@ -42,6 +42,9 @@ class Transport(Protocol):
     def servers(self) -> list["redis.Redis"]:
         """Every server that holds keys, for commands that each must get. Raises redis.RedisError."""
 
+    def leave_replica(self) -> None:
+        """A server has refused a write, since it is a replica: do not use its connections again. Sends nothing."""
+
 
 class Conversation(Protocol):
     """`write` and `read` take turns; `write` may be one ahead. The caller always calls `close`, also after an error."""
@@ -73,6 +76,9 @@ class Preceded:
 
     def servers(self) -> list["redis.Redis"]:
         return self._transport.servers()
+
+    def leave_replica(self) -> None:
+        self._transport.leave_replica()
 
 
 class _PrecededConversation:
@@ -120,6 +126,8 @@ class Pool(redis.ConnectionPool):
             connection, used_at = self._idle.pop()
         except IndexError:  # another thread was faster
             return super().get_connection()
+        if used_at <= self._renewed_at:
+            connection.disconnect()
         if connection.is_connected and (self._is_fresh(used_at) or not _has_data(connection)):
             return connection
         super().release(connection)
@@ -136,6 +144,10 @@ class Pool(redis.ConnectionPool):
             self._broke_at = now
         self._idle.append((connection, now))
 
+    def renew(self) -> None:
+        """Open each idle connection anew before it is used."""
+        self._renewed_at = time.monotonic()
+
     def _is_fresh(self, used_at: float) -> bool:
         """When one connection broke, the others may be broken too."""
         return used_at > self._broke_at and time.monotonic() < used_at + FRESH
@@ -143,7 +155,7 @@ class Pool(redis.ConnectionPool):
     def reset(self) -> None:
         """Forget all connections: in a new pool, and after a fork."""
         self._idle: deque[tuple[Any, float]] = deque()
-        self._broke_at = 0.0  # monotonic seconds
+        self._broke_at = self._renewed_at = 0.0  # monotonic seconds
         super().reset()
 
 
@@ -285,6 +297,12 @@ class OneServer:
 
     def servers(self) -> list["redis.Redis"]:
         return self._holders
+
+    def leave_replica(self) -> None:
+        """The address may lead to another server by now, as after the failover of a hosted Redis: a replica keeps the
+        connections that it had as a primary."""
+        if isinstance(self.client.connection_pool, Pool):  # those to an elected primary ask the sentinels
+            self.client.connection_pool.renew()
 
 
 class OneServerConversation:

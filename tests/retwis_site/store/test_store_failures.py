@@ -13,10 +13,13 @@ from django.core.cache import caches
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.client import connect
 from tests.support.http.page_text import page_of
+from tests.support.people import register
 from tests.support.processes.processes import wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_posts import write_posts
+from tests.support.stores import acl_users
 from tests.support.stores.seam import broken_store, failing_store
+from tests.support.stores.store_faults import a_server
 
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
 PAGES += ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/", "/sitemap.xml", "/sitemap-people.xml"]
@@ -233,6 +236,32 @@ def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, site_timeout
         assert browser().get("/livez").status_code == 200
         server.send_signal(signal.SIGCONT)
         wait_until(lambda: browser().get("/timeline/?of=all").status_code == 200, "the site to go on")
+
+
+@pytest.mark.real_server
+def test_where_the_address_leads_to_another_primary_by_now_the_site_uses_that_one(browser, moved, tmp_path):
+    """As after the failover of a hosted Redis: the old primary is a replica, and keeps its connections."""
+    with a_server() as old, a_server() as new:
+        old.start()
+        new.start()
+        new.admin.replicaof("127.0.0.1", old.port)
+        wait_until(lambda: new.says("replication", master_link_status="up"), "the replica")
+        address = tmp_path / "redis.sock"
+        address.symlink_to(f"{old.folder}/redis.sock")
+        moved(acl_users.url(tmp_path))
+        client = browser(register(connect(), "alice"))
+        pool = connect().transport.client.connection_pool
+        for connection in [pool.get_connection() for _ in range(3)]:  # as of other threads
+            pool.release(connection)
+        assert client.post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
+        assert old.admin.execute_command("WAIT", 1, 2000) == 1
+        new.admin.replicaof("no", "one")
+        old.admin.replicaof("127.0.0.1", new.port)
+        address.unlink()
+        address.symlink_to(f"{new.folder}/redis.sock")
+        assert client.post("/post/", {"body": "Again", "token": "u"}).status_code == 503
+        assert client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
+        assert new.admin.zcard("updates:1") == 2
 
 
 @pytest.mark.real_server

@@ -94,6 +94,16 @@ def test_when_one_connection_broke_the_others_are_looked_at(pool, later):
     assert [pool.get_connection().times_connected, pool.get_connection().times_connected] == [2, 2]
 
 
+def test_renewed_connections_are_opened_anew_once(pool, later):
+    first, second = pool.get_connection(), pool.get_connection()
+    pool.release(second)
+    pool.release(first)
+    pool.renew()
+    later(1)
+    assert {lent_and_given_back(pool) for _ in range(3)} == {first}
+    assert [pool.get_connection().times_connected, pool.get_connection().times_connected] == [2, 2]
+
+
 def test_a_connection_that_was_cut_is_connected_again(pool):
     connection = pool.get_connection()
     connection.disconnect()
