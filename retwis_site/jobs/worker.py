@@ -148,9 +148,7 @@ def _noting_interruption(jobs: Sequence[str]) -> Iterator[None]:
     """The next `rounds` takes the jobs back that this block was busy with when the store failed."""
     try:
         yield
-    except StoreRefused:
-        raise
-    except StoreError:
+    except StoreError:  # also a refusal, as of a proxy that has lost a server: leases may be taken by then
         _interrupted.update(jobs)
         raise
 

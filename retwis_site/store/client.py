@@ -11,6 +11,8 @@ again. When a restarted server has closed a connection, the pool replaces it bef
 `Store.round_trip` is the seam for tests: every round trip goes through it. See `tests/support/stores/seam.py`.
 """
 
+import errno
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -322,6 +324,7 @@ _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
 ]
+_OF_A_PROXY = {os.strerror(number) for number in errno.errorcode}  # what a Twemproxy replies for a server that is gone
 # Clusters and sentinels tell the addresses of other servers: the certificates of these must contain those addresses.
 _NAMED_BY = {
     "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
@@ -383,13 +386,15 @@ def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
     if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
         return StoreReadOnly(
             f"the store takes no writes: {str(error).rstrip('.')}. "
-            "Give it enough memory and a working disk, or set REDIS_URL to the primary."
+            "Give it enough memory, a working disk and the replicas that it waits for, or set REDIS_URL to the primary."
         )
     # For an unknown command the server repeats the arguments, which may be secrets.
     text = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
     fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
     if "cluster support disabled" in text:
         fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
+    if str(error) in _OF_A_PROXY:
+        fix = "The proxy does not reach one of its servers, those in REDIS_NODES: start it."
     return StoreRefused(f"{text}. {fix}".rstrip())
 
 

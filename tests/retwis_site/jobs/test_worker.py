@@ -14,7 +14,7 @@ import redis
 from django.conf import settings
 from django.core.management import call_command
 
-from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs import lease, worker
 from retwis_site.jobs.outbox import LEASE, Outbox
 from retwis_site.jobs.worker import drain
@@ -279,6 +279,18 @@ def test_the_worker_need_not_wait_for_the_end_of_its_own_lease(raw, store, job):
     assert drain(store, "worker") == 1
     assert is_finished(raw)
     assert not raw.exists("attempts")
+
+
+def test_nor_for_that_of_a_lease_whose_attempt_a_proxy_without_a_server_has_refused(raw, store, job):
+    def refuse():
+        if raw.exists(f"lease:{job}"):
+            raise StoreRefused("the store refused HINCRBY: Connection refused")
+
+    with before_each_round_trip(refuse), pytest.raises(StoreRefused):
+        drain(store, "worker")
+    assert raw.get(f"lease:{job}") == "worker"
+    assert drain(store, "worker") == 1
+    assert is_finished(raw)
 
 
 def test_a_lease_that_another_worker_has_by_then_stays(raw, store, job):

@@ -180,6 +180,18 @@ def test_every_error_of_the_client_becomes_a_store_error(store, error, kind):
     assert type(caught.value) is kind
 
 
+@pytest.mark.parametrize(
+    ("error", "helps"),
+    [
+        ("Connection refused", "The proxy does not reach one of its servers, those in REDIS_NODES: start it."),
+        ("NOREPLICAS Not enough good replicas to write.", "the replicas that it waits for"),
+    ],
+)
+def test_the_error_of_a_server_that_lacks_others_says_what_helps(store, error, helps):
+    with pytest.raises(StoreRefused, match=helps), store.round_trip([("GET", "a")]):
+        raise redis.ResponseError(error)
+
+
 def test_an_error_in_a_pipeline_does_not_repeat_the_commands(store, raw):
     raw.set("user:1", "no hash")
     pipe = store.pipeline()
