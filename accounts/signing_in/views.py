@@ -65,8 +65,8 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
 
 
 def _page_before(request: RetwisRequest) -> str:
-    """To which page a new member comes at last: that from which the login was asked for, or that of the person, post or
-    tag where the visitor chose to register."""
+    """To which page a member comes at last: that from which the login was asked for, or that of the person, post or tag
+    where the visitor chose to log in or to register."""
     if request.method == "POST" or "next" in request.GET:
         return guards.page_after(request)
     page = guards.page_of_form(request)
@@ -92,7 +92,7 @@ def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
 
 @guards.for_passwords
 def login(request: RetwisRequest) -> HttpResponse:
-    after = guards.page_after(request)
+    after = _page_before(request)
     if request.method != "POST" and request.user.is_authenticated:
         return HttpResponseRedirect(after)
     form = LoginForm(typed(request), request=request)

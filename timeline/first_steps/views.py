@@ -1,7 +1,7 @@
 """The page to which a new account comes first: one form with three steps, none of which must be taken."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from django import forms
@@ -27,10 +27,12 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore
-from timeline.people.lists import Suggested, Suggestions
+from timeline.people.html import BIO_IN_LISTS
+from timeline.people.lists import ListedPerson, Suggestions, ask_listed
 from timeline.posts.composer import PostField, new_token, valid_token
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.feature import POSTS
+from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.links import folded, is_tag
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
@@ -45,16 +47,17 @@ OFFERED = 5  # tags, and people
 
 class Offer(NamedTuple):
     tags: list[Tag]  # of the week; none on a site without explore
-    people: list[Suggested]
+    people: Collection[ListedPerson]
 
 
 def offered_to(store: Store, me: int, inviter: int | None) -> Offer:
     """At most OFFERED tags and people that `me` does not follow, the person who has invited them first. One round trip
-    with tags, and those of `Explore.tags` and `Suggestions.for_user`."""
+    with tags, one with people, and those of `Explore.tags` and `Suggestions.for_user`."""
     tags = [one.tag for one in Explore(store).tags()] if settings.EXPLORE else []
     follows = answers(store, lambda pipe, tag: ask_follows_tag(pipe, me, tag.folded), tags)
     people = Suggestions(store).for_user(me, OFFERED, [] if inviter is None else [inviter])
-    return Offer([tag for tag in tags if not follows[tag]][:OFFERED], people)
+    listed = answer(store, ask_listed, me, [one.user.uid for one in people])
+    return Offer([tag for tag in tags if not follows[tag]][:OFFERED], listed.values())
 
 
 def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
@@ -131,7 +134,7 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     if form.is_valid() and _taken(me, stored, form):
         return done(request, _("Saved."), recovery)
     offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
-    people = [(one, avatar(one.user)) for one in offer.people]
+    people = [(one.user, avatar(one.user), beginning_of(one.bio, BIO_IN_LISTS)) for one in offer.people]
     context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
     context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}
     context |= {"next": after, "recovery": recovery}

@@ -1,6 +1,7 @@
 """/first-steps/: where a new account comes first. Its profile, whom to follow, its first post; all may be left out."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 import redis
@@ -68,9 +69,12 @@ PLACES = {"/@bob/": True, "/@bob/1/": True, "/tags/tea/": True, "/about/": False
 
 
 @pytest.mark.parametrize(("came_from", "is_kept"), PLACES.items())
-def test_who_registers_from_a_person_a_post_or_a_tag_comes_back_to_it_at_last(browser, came_from, is_kept):
-    page = page_of(browser().get("/register/", headers={"referer": f"http://testserver{came_from}"}))
+@pytest.mark.parametrize(("chosen", "other"), [("/register/", "/login/"), ("/login/", "/register/")])
+def test_who_joins_from_a_person_a_post_or_a_tag_comes_back_to_it_at_last(browser, chosen, other, came_from, is_kept):
+    page = page_of(browser().get(chosen, headers={"referer": f"http://testserver{came_from}"}))
     assert f'name="next" value="{came_from if is_kept else "/"}"' in page
+    after = f"?next={quote(came_from, safe='')}" if is_kept else ""
+    assert f'<a href="{other}{after}">' in page
 
 
 @pytest.mark.parametrize("address", ["https://bad.example/", "//bad.example/", "javascript:alert(1)"])
@@ -126,6 +130,15 @@ def test_an_outage_keeps_what_was_typed_and_chosen(member, bob):
 
 def offered(client):
     return re.findall(r'name="follow" value="@(\w+)"', client.get(URL).content.decode())
+
+
+def test_people_are_offered_with_the_beginning_of_their_profile(member, raw, bob, carol):
+    raw.zadd("users_by_followers", {"2": 2, "3": 1})
+    raw.hset("user:2", "bio", f"Bakes <bread>. {'So much of it. ' * 10}")
+    [to_bob, to_carol] = re.findall(r'value="@\w+">.*?</label>', member.get(URL).content.decode())
+    assert '<span class="note" dir="auto">Bakes &lt;bread&gt;. So much' in to_bob
+    assert to_bob.count("So much") < 6
+    assert 'class="note"' not in to_carol
 
 
 def test_whoever_has_invited_a_person_is_offered_first(browser, raw, store, alice, bob, carol):
