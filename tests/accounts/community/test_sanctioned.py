@@ -219,6 +219,8 @@ def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, 
     Sanctions(store).appeal(BOB, "It was a quotation.")
     Sanctions(store).decide_appeal(BOB, True, ALICE, "That is <so>.")
     page = client.get("/appeal/").content.decode()
+    assert 'href="/appeal/"' not in client.get("/").content.decode()  # the banner with the link has gone
+    assert 'href="/appeal/"' in client.get("/settings/").content.decode()
     assert "There are no restrictions on your account." in page
     assert "Your last appeal was granted." in page
     assert "That is &lt;so&gt;." in page
