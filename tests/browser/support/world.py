@@ -14,7 +14,7 @@ from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
-from accounts.joining.joining import Invitations
+from accounts.joining.joining import Invitations, Joining
 from accounts.media.repository import Pictures
 from accounts.signing_in.tokens import SCOPES
 from accounts.signing_in.viewer import Viewer
@@ -111,6 +111,7 @@ def moderate(store, admin, reporter, author, pid):
     Deciding(store).decide(decided, admin.user.uid, [Action.WARN], f"Too long: {LONGEST_WORD}")
     Sanctions(store).impose(frozen.user.uid, State.FROZEN, LONGEST_WORD, by=admin.user.uid)
     Sanctions(store).appeal(frozen.user.uid, LONGEST_WORD)
+    Joining(store).join("approval", "W" * 30, "hash", LONGEST_WORD, "")
     return report(store, reporter.user.uid, author.user.uid, note=LONGEST_WORD).rid, frozen
 
 
