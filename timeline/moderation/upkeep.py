@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
-from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget
+from timeline.moderation.reports import Action, NewReport, Report, Reports, close, fields_of, forget
 from timeline.notices import Inbox, Notice, NoticeKind
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
@@ -43,7 +43,7 @@ FIELDS = {
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """The reports that the owner has made, newest first; without the text of the reported post, which is another
-    person's. Three round trips a chunk."""
+    person's, and without what has become of that person. Three round trips a chunk."""
     for rows in newest_first(store, keys.reports_by(owner.uid)):
         found = Reports(store).some([integer(score) for _, score in rows])
         people = Users(store).people({report.about.whom for report in found.values()})
@@ -56,7 +56,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "reason": report.about.rule or report.about.reason,
                 "note": report.about.note,
                 "time": iso(report.when),
-                "decision": ",".join(report.actions) or None,
+                "decision": ("dismissed" if report.action is Action.DISMISS else "acted") if report.actions else None,
                 "told": report.decision.told if report.decision is not None else "",
             }
             for report in found.values()

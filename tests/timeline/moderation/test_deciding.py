@@ -120,6 +120,19 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
     assert not any(doctor_findings(capsys)[0].values())
 
 
+@pytest.mark.parametrize(
+    ("actions", "learnt"),
+    [([], None), ([Action.DISMISS], "dismissed"), ([Action.WARN], "acted"), ([Action.DELETE, Action.FREEZE], "acted")],
+)
+def test_the_download_tells_the_reporter_no_more_than_the_notice(browser, store, alice, actions, learnt):
+    one = report(store, ALICE, BOB, 1)
+    if actions:
+        Deciding(store).decide(one, CAROL, actions, "Ads.")
+    file = b"".join(browser(alice).get("/settings/download/").streaming_content)
+    [line] = [line for line in map(json.loads, file.splitlines()) if line["type"] == "report"]
+    assert line["decision"] == learnt
+
+
 def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
     monkeypatch.setattr(reports, "MOST_STEPS", 0)
     one = report(store, ALICE, BOB, 1)
