@@ -76,17 +76,18 @@ def _group_key(row: Row, number: int, in_groups: tuple[str, ...] = _IN_GROUPS) -
 ACTIONS = {Action.DELETE: "delete_statuses", Action.FREEZE: "disable", Action.HIDE: "silence"}
 
 
-def _warned(decided: Decided, when: int, account: Entity) -> Entity:
-    """What staff has decided about the viewer. https://docs.joinmastodon.org/entities/AccountWarning/"""
+def _warned(decided: Decided, number: int, account: Entity) -> Entity:
+    """What staff has decided about the viewer. https://docs.joinmastodon.org/entities/AccountWarning/ `number`: the id
+    of the notification. That of the report says to the microsecond when somebody has reported the viewer."""
     report = decided.report
     return {
-        "id": str(report.rid),
+        "id": str(number),
         "action": ACTIONS.get(report.action or Action.WARN, "none"),
         "text": report.decision.reason if report.decision is not None else "",
         "status_ids": [str(pid) for pid in report.deleted],
         "target_account": account,
         "appeal": None,
-        "created_at": date_time(when),
+        "created_at": date_time(number // A_SECOND),
     }
 
 
@@ -277,7 +278,7 @@ def _notification(row: Row, item: Item, found: ReadGroups) -> Entity:
     if item.post is not None:
         told["status"] = found.statuses[item.post.pid]
     if item.decided is not None:
-        told["moderation_warning"] = _warned(item.decided, row.when, account)
+        told["moderation_warning"] = _warned(item.decided, id_of(row), account)
     return told
 
 
@@ -343,7 +344,7 @@ def _group(one: Together, item: Item, found: ReadGroups, lowest: int) -> Entity:
     if item.post is not None:
         told["status_id"] = str(item.post.pid)
     if item.decided is not None:
-        told["moderation_warning"] = _warned(item.decided, when, found.accounts[item.people[0].uid])
+        told["moderation_warning"] = _warned(item.decided, ids[0], found.accounts[item.people[0].uid])
     return told
 
 

@@ -183,6 +183,10 @@ def test_what_became_of_own_reports_is_neither_counted_nor_takes_the_place_of_ot
         Deciding(store).decide(one, 4, [Action.WARN], "Be kind")
     [newest] = app.json("GET", ALL, {"limit": 1})
     assert newest["type"] == "moderation_warning"
+    assert newest["moderation_warning"]["id"] == newest["id"]  # not that of the report, which says when it was made
+    assert newest["moderation_warning"]["created_at"] == newest["created_at"]
+    [in_groups] = app.json("GET", GROUPED, {"limit": 1})["notification_groups"]
+    assert in_groups["moderation_warning"] == newest["moderation_warning"]
     assert [one["type"] for one in app.json("GET", ALL)].count("moderation_warning") == 1
     for address in (ALL, GROUPED):
         assert app.json("GET", f"{address}/unread_count", {"types[]": "moderation_warning"}) == {"count": 1}
