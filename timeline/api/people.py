@@ -297,10 +297,11 @@ def update_credentials(call: Call) -> object:
     me, (_account, source, user) = call.viewer.ask_as_user(
         lambda pipe, me: _read_own(pipe, origin_of(call.request), me)
     )
-    _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     fields = sent.objects("fields_attributes") or ([] if "fields_attributes" in sent else None)
-    if "display_name" in sent or "note" in sent or fields is not None:
-        form = valid(_profile_form(call, user, source, fields))
+    says_more = "display_name" in sent or "note" in sent or fields is not None
+    form = valid(_profile_form(call, user, source, fields)) if says_more else None
+    _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
+    if form is not None:
         RateLimits(connect()).count(EDITS, str(me.uid))
         profile = origin_of(call.request) + reverse("profile", args=[me.username])
         Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)

@@ -248,6 +248,9 @@ def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice,
     assert (found["avatar"], found["header"]) == (f"{media}{face}.webp", f"{media}{wide}.webp")
     assert (found["avatar_static"], found["header_static"]) == (found["avatar"], found["header"])
     assert App().json("GET", "/api/v1/accounts/1")["avatar"] == found["avatar"]
+    long = {"avatar": SimpleUploadedFile("b.png", picture_file("blue")), "note": "x" * 200}
+    assert app.client.patch(at, encode_multipart(BOUNDARY, long), content_type=MULTIPART_CONTENT).status_code == 422
+    assert raw.hmget("user:1", "picture", "bio") == [face, None]
     bad = {"avatar": SimpleUploadedFile("a.svg", b"<svg/>")}
     answer = app.client.patch(at, encode_multipart(BOUNDARY, bad), content_type=MULTIPART_CONTENT)
     assert (answer.status_code, "not a picture" in answer.json()["error"]) == (422, True)
