@@ -134,7 +134,8 @@ def show_some(call: Call) -> object:
 
 
 def edit(call: Call) -> object:
-    """Of a picture only the description changes. Raises NoSuchPost, also for another author's; DescriptionMissing."""
+    """A text that is not sent stays. Of a picture only the description changes. Raises NoSuchPost, also for another
+    author's; DescriptionMissing."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
     post = Threads(connect()).one(call.viewer, pid, nothing_more)
@@ -144,7 +145,7 @@ def edit(call: Call) -> object:
         for one in sent.objects("media_attributes")
         if {"id", "description"} <= one.keys()
     ]
-    form = valid(EditForm({"body": _text(sent)}, post, said))
+    form = valid(EditForm({"body": _text(sent) if "status" in sent else post.body}, post, said))
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
         Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures)

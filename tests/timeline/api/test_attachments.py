@@ -92,6 +92,17 @@ def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, 
     assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Blue")
 
 
+def test_an_edit_that_sends_no_text_keeps_it(store, raw, alice):
+    app, red = App(alice), upload(App(alice), description="Red").json()["id"]
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
+    for sent in ({"media_attributes": [{"id": red, "description": "Blue"}]}, {"status": None, "language": "fr"}):
+        answer = app.client.put(at, sent, content_type="application/json")
+        assert (answer.status_code, answer.json()["content"]) == (200, "<p>Look</p>"), sent
+    assert (raw.hget("post:1", "body"), raw.hget("post:1", "language")) == ("Look", "fr")
+    assert json.loads(raw.hget("post:1", "media"))["pictures"][0][3] == "Blue"
+    assert app.json("PUT", at, {"status": ""})["content"] == ""
+
+
 def test_a_status_is_deleted_and_written_anew_with_its_pictures(store, raw, alice, capsys):
     app, red = App(alice), upload(App(alice), description="Red", focus="-0.5,0.25").json()["id"]
     sent = {"status": "Lok", "media_ids[]": [red], "sensitive": "true"}
