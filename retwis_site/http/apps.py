@@ -131,8 +131,8 @@ class SentTexts:
         return values[-1] if values else None
 
     def texts(self, name: str) -> list[str]:
-        """All values of a list."""
-        return [*self._texts.get(f"{name}[]", ()), *self._texts.get(name, ())]
+        """All values of a list but empty ones: a form has no other way to send an empty list."""
+        return [text for sent in (f"{name}[]", name) for text in self._texts.get(sent, ()) if text]
 
     def objects(self, name: str) -> list[dict[str, str]]:
         """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""

@@ -103,6 +103,13 @@ def test_an_edit_that_sends_no_text_keeps_it(store, raw, alice):
     assert app.json("PUT", at, {"status": ""})["content"] == ""
 
 
+@pytest.mark.parametrize("name", ["media_ids[]", "media_ids"])
+def test_a_list_of_an_empty_text_names_no_picture(store, raw, app, name):
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', name: ''})['id']}"
+    assert app.json("PUT", at, {"status": "Look again", name: ""})["media_attachments"] == []
+    assert raw.hget("post:1", "body") == "Look again"
+
+
 def test_a_status_is_deleted_and_written_anew_with_its_pictures(store, raw, alice, capsys):
     app, red = App(alice), upload(App(alice), description="Red", focus="-0.5,0.25").json()["id"]
     sent = {"status": "Lok", "media_ids[]": [red], "sensitive": "true"}
