@@ -301,6 +301,9 @@ def _status(post: Post, shown: StatusDetails, quote: Entity | None) -> Entity:
     origin, acted = shown.origin, context.acted
     url = address_of_status(origin, author.username, pid)
     mentions = _mentions(links.mentions or (), context.mentioned or (), shown)
+    content = html_of(body, origin, None if context.mentioned is None else names_of(mentions))
+    if context.quoted is not None:
+        content = _link_to(context.quoted, body, origin) + content
     return {
         "id": str(pid),
         "created_at": date_time(time),
@@ -322,7 +325,7 @@ def _status(post: Post, shown: StatusDetails, quote: Entity | None) -> Entity:
         "muted": _is_muted(post, shown),
         "bookmarked": acted.bookmarked,
         "pinned": pid == shown.pinned,
-        "content": html_of(body, origin, None if context.mentioned is None else names_of(mentions)),
+        "content": content,
         "filtered": [] if context.muted is None else [_filtered(context.muted)],
         "reblog": None,
         "application": None,
@@ -345,6 +348,13 @@ def _quote(quoted: Post | None, shown: StatusDetails) -> Entity:
     inner = quoted.links.quote
     shallow = None if inner is None else {"state": "accepted", "quoted_status_id": str(inner)}
     return {"state": "accepted", "quoted_status": _status(quoted, shown, shallow)}
+
+
+def _link_to(quoted: Post, body: str, origin: str) -> str:
+    """For apps that show no quotes; those that do hide it. Empty where the text links there itself.
+    https://docs.joinmastodon.org/client/quotes/"""
+    address = address_of_status(origin, quoted.author.username, quoted.pid)
+    return "" if address in body else f'<p class="quote-inline">RE: {_link(address, address)}</p>'
 
 
 def _mentions(uids: Sequence[int], names: Collection[str], shown: StatusDetails) -> list[Entity]:

@@ -65,6 +65,23 @@ def test_a_status_is_the_same_in_every_answer(store, raw, app, bob):
     assert (reply["in_reply_to_id"], reply["in_reply_to_account_id"]) == (number, "1")
 
 
+def test_a_quote_links_to_what_it_quotes_for_apps_that_show_no_quotes(store, app, bob):
+    """Those that do hide what is `quote-inline`."""
+    publish(App(bob), "Hello")
+    quote, linked = (publish(app, text, quoted_status_id="1") for text in ("Look", "See http://testserver/@bob/1"))
+    address = "http://testserver/@bob/1"
+    link, content = re.fullmatch('<p class="quote-inline">RE: (.*?)</p>(.*)', quote["content"]).groups()
+    assert (re.search('href="([^"]*)"', link)[1], content) == (address, "<p>Look</p>")
+    assert linked["content"].count(address) == 1
+    assert [one["content"] for one in app.json("GET", "/api/v1/timelines/public")[:2]] == [
+        linked["content"],
+        quote["content"],
+    ]
+    assert app.json("GET", f"/api/v1/statuses/{quote['id']}/source")["text"] == "Look"
+    App(bob).json("POST", "/api/v1/accounts/1/block")
+    assert app.json("GET", f"/api/v1/statuses/{quote['id']}")["content"] == "<p>Look</p>"
+
+
 def test_what_a_status_names_opens_at_its_address_without_a_last_slash(store, browser, alice):
     status = publish(App(alice), "post #word")
     for one, view in ((status, "post"), (status["account"], "profile"), (status["tags"][0], "tag")):
