@@ -1,8 +1,8 @@
 """Apps, the codes with which they fetch tokens, and the tokens: who may do what for whom.
 
-`app:<client_id>` is an app. It ends a day after it came, unless it gets a token, and 400 days after a token was last
-used. A code is a string that ends by itself; UNLINK takes it, and its reply tells one of two requests at once that it
-was first. A token is one field of the user's hash (`accounts/signing_in/tokens.py`): the HSET that writes it is its
+`app:<client_id>` is an app. It ends thirty days after it came, unless it gets a token, and 400 days after a token was
+last used. A code is a string that ends by itself; UNLINK takes it, and its reply tells one of two requests at once that
+it was first. A token is one field of the user's hash (`accounts/signing_in/tokens.py`): the HSET that writes it is its
 commit.
 """
 
@@ -31,7 +31,9 @@ from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import nonce, stored_time
 from retwis_site.store.replies import trip
 
-UNUSED_LIVES = 24 * 3600  # seconds of an app that gets no token
+# Seconds of an app that gets no token: services register once for all their users, and the first may not allow it. Elk
+# keeps what it has got for a week, and would lead everybody to an app that is gone.
+UNUSED_LIVES = 30 * 24 * 3600
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"  # instead of an address: a page shows the code, to be typed into the app
 
 

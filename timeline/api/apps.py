@@ -25,8 +25,7 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint
 
 LONGEST_NAME = 60  # characters
-LONGEST_ADDRESS = 2000
-MOST_ADDRESSES = 10
+LONGEST_ADDRESS = 2000  # also of all redirect URIs together, as Mastodon has it
 # Schemes of addresses that a browser would carry out or read on its own.
 REFUSED_SCHEMES = {"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"}
 
@@ -41,7 +40,8 @@ def register_app(call: Call) -> dict[str, Any]:
     if website and not (_is_address(website) and website.startswith(("https://", "http://"))):
         raise Invalid("Website is not a URL")
     uris = [uri for text in sent.texts("redirect_uris") for uri in text.split()]
-    if not uris or len(uris) > MOST_ADDRESSES or not all(uri == OUT_OF_BAND or _is_address(uri) for uri in uris):
+    is_short = len(" ".join(uris)) <= LONGEST_ADDRESS
+    if not uris or not is_short or not all(uri == OUT_OF_BAND or _is_address(uri) for uri in uris):
         raise Invalid("Redirect URI must be an absolute URI")
     scopes = (sent.text("scopes") or "").split() or DEFAULT_SCOPES
     if not set(SCOPES).issuperset(scopes):
