@@ -26,7 +26,7 @@ from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
 from accounts.users.entities import User
 from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.security_headers import policy_with_forms_to
+from retwis_site.http.security_headers import POLICY_OF_CONSENT
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
@@ -88,7 +88,7 @@ def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm 
     }
     response = form_page(request, "accounts/apps/consent.html", context)
     if place:
-        response["Content-Security-Policy"] = policy_with_forms_to(place)
+        response["Content-Security-Policy"] = POLICY_OF_CONSENT
     return response
 
 

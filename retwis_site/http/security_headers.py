@@ -23,10 +23,9 @@ POLICY = "; ".join(
 )
 
 
-def policy_with_forms_to(source: str) -> str:
-    """The same for a page whose form may lead to another place: an origin, or a scheme such as `tusky:`."""
-    return POLICY.replace("form-action 'self'", f"form-action 'self' {source}")
-
+# The same for a page whose form leads to an app. Chromium asks `form-action` for each redirect that follows, and only
+# the app knows where its address leads on to: to its own pages at another host, or to the program on a phone.
+POLICY_OF_CONSENT = POLICY.replace("form-action 'self'; ", "")
 
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -38,10 +38,13 @@ ASK = """async ([address, method, sent, token, picture]) => {
 
 
 class AppPage(BaseHTTPRequestHandler):
-    """The same for each address."""
+    """The same for each address, but for one that leads on to another host."""
 
     def do_GET(self):
-        self.send_response(200)
+        path, _, given = self.path.partition("?")
+        self.send_response(302 if path == "/on" else 200)
+        if path == "/on":
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/back?{given}")
         self.send_header("Content-Type", "text/html")
         self.end_headers()
         self.wfile.write(b"<!doctype html><link rel=icon href=data:,><p>App")
@@ -128,3 +131,12 @@ def test_the_app_learns_at_its_address_what_its_user_has_said(app_window, site, 
         consent(page, origin, app, back)
         page.get_by_role("button", name=button, exact=True).click()
         assert told(page, back).keys() >= {name, "state"}
+
+
+def test_the_address_of_an_app_may_lead_on_to_another_host(app_window, site, back, alice):
+    page, origin = app_window(alice), site.browser.origin
+    on = back.replace("/back", "/on")
+    app = page.request.post(f"{origin}/api/v1/apps", form={"client_name": "Elk", "redirect_uris": on}).json()
+    consent(page, origin, app, on, scope="read")
+    page.get_by_role("button", name="Allow", exact=True).click()
+    assert told(page, back.replace("127.0.0.1", "localhost")).keys() == {"code", "state"}
