@@ -92,7 +92,7 @@ def _configuration() -> dict[str, Any]:
     return {
         "statuses": {
             "max_characters": LONGEST_POST,
-            "max_media_attachments": MOST_PICTURES,
+            "max_media_attachments": MOST_PICTURES if settings.MEDIA_MEMORY else 0,
             "characters_reserved_per_url": 23,
         },
         "accounts": {

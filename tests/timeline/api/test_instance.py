@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.identity import forget
 from tests.support.apps import App
@@ -86,3 +88,11 @@ def test_what_the_site_has_not_is_an_empty_list(store, alice, app):
     assert app.json("GET", "/api/v2/notifications/policy")["for_not_following"] == "accept"
     assert app.json("GET", "/api/v1/notifications/requests/merged") == {"merged": True}
     assert app.ask("GET", "/api/v1/push/subscription").status_code == 404
+
+
+@pytest.mark.parametrize(("memory", "most"), [(1, 4), (0, 0)])
+def test_a_site_without_pictures_says_that_a_status_has_none(store, settings, memory, most):
+    settings.MEDIA_MEMORY = memory
+    for version in ("v1", "v2"):
+        found = App().json("GET", f"/api/{version}/instance")["configuration"]["statuses"]
+        assert found["max_media_attachments"] == most
