@@ -26,7 +26,7 @@ from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
 from accounts.users.entities import User
 from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.security_headers import POLICY_OF_CONSENT
+from retwis_site.http.security_headers import OF_CONSENT
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
@@ -88,7 +88,7 @@ def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm 
     }
     response = form_page(request, "accounts/apps/consent.html", context)
     if place:
-        response["Content-Security-Policy"] = POLICY_OF_CONSENT
+        response.headers._store.update(OF_CONSENT._store)
     return response
 
 
@@ -111,6 +111,7 @@ def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) ->
         answer: HttpResponse = server().create_authorization_response(request, granting, grant)
         # The address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`.
         answer["Location"] = f"{grant.redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
+        answer.headers._store.update(OF_CONSENT._store)
         return answer
     if granting is None:
         return done(request, _("The app may do nothing for you."), "home")

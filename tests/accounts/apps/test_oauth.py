@@ -106,6 +106,7 @@ def test_a_user_allows_an_app_and_it_fetches_a_token_once(tusky, browser, alice,
     back = me.post(action, {"allow": "1"})
     assert parse_qs(urlsplit(back["Location"]).query)["state"] == [state]
     assert back["Location"].startswith(f"{HOME}&")
+    assert page["Cross-Origin-Opener-Policy"] == back["Cross-Origin-Opener-Policy"] == "unsafe-none"
     code = code_in(back)
     assert raw.keys("code:*") == [f"code:{digest_of(code)}"]
     answer = fetch(client, tusky, code, code_verifier=VERIFIER)

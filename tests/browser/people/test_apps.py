@@ -140,3 +140,19 @@ def test_the_address_of_an_app_may_lead_on_to_another_host(app_window, site, bac
     consent(page, origin, app, on, scope="read")
     page.get_by_role("button", name="Allow", exact=True).click()
     assert told(page, back.replace("127.0.0.1", "localhost")).keys() == {"code", "state"}
+
+
+def test_an_app_that_opens_the_consent_in_a_window_of_its_own_hears_of_it_there(app_window, site, back, alice):
+    page, origin = app_window(alice), site.browser.origin
+    app = page.request.post(f"{origin}/api/v1/apps", form={"client_name": "Elk", "redirect_uris": back}).json()
+    asked = {"response_type": "code", "client_id": app["client_id"], "redirect_uri": back}
+    address = f"{origin}/oauth/authorize?{urlencode(asked)}"
+    page.goto(back)
+    with page.expect_popup() as opened:
+        page.evaluate("address => {window.popup = window.open(address)}", address)
+    popup = opened.value
+    expect(popup.get_by_role("heading", name="Allow Elk?")).to_be_visible()
+    assert not page.evaluate("window.popup.closed")
+    popup.get_by_role("button", name="Allow", exact=True).click()
+    told(popup, back)
+    assert popup.evaluate("window.opener.location.href") == back
