@@ -87,8 +87,12 @@ def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm 
         "address": request.get_full_path(),
     }
     response = form_page(request, "accounts/apps/consent.html", context)
-    if place:
-        response.headers._store.update(OF_CONSENT._store)
+    return _with_headers_of_consent(response) if place else response
+
+
+def _with_headers_of_consent(response: HttpResponse) -> HttpResponse:
+    for name, value in OF_CONSENT.items():
+        response[name] = value
     return response
 
 
@@ -111,8 +115,7 @@ def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) ->
         answer: HttpResponse = server().create_authorization_response(request, granting, grant)
         # The address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`.
         answer["Location"] = f"{grant.redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
-        answer.headers._store.update(OF_CONSENT._store)
-        return answer
+        return _with_headers_of_consent(answer)
     if granting is None:
         return done(request, _("The app may do nothing for you."), "home")
     grant.request.user = granting
