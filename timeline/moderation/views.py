@@ -395,6 +395,8 @@ def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     """The forms of a person's page: the form that was sent, and the others empty."""
     places = {"delete": "deletion", "note": "note", **{f"{REMOVE}{kind}": f"{kind}_removal" for kind in ProfilePicture}}
     place = places.get(act, "form")
+    if form.is_bound and place != "form":  # it stands below others: its error would be out of sight
+        form.visible_fields()[0].field.widget.attrs["autofocus"] = True
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
     empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in ProfilePicture}

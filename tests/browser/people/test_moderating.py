@@ -157,8 +157,11 @@ def site_with_reports(store, alice, bob, carol):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 @pytest.mark.usefixtures("site_with_reports")
-def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(window, alice, bob, carol, scripts):
+def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
+    window, console, alice, bob, carol, scripts
+):
     name = bob.user.username
+    console.expects(422, f"/moderation/people/{name}/")
     staff = window(carol, viewport=PHONE, java_script_enabled=scripts)
 
     def fits():
@@ -206,9 +209,11 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     fits()
     staff.get_by_role("link", name=f"@{name}").click()
     expect(staff.get_by_role("heading", name="Account frozen")).to_be_visible()
-    staff.get_by_role("checkbox", name=ADS[1]).check()
     posts = staff.locator("form").filter(has=staff.get_by_role("button", name="Delete the chosen posts"))
     posts.get_by_label("Reason").fill("Advertising too")
+    posts.get_by_role("button", name="Delete the chosen posts").click()
+    expect(staff.get_by_text("Choose at least one post.")).to_be_in_viewport()
+    staff.get_by_role("checkbox", name=ADS[1]).check()
     posts.get_by_role("button", name="Delete the chosen posts").click()
     said(staff, "Done.")
     expect(staff.get_by_role("checkbox")).to_have_count(0)
