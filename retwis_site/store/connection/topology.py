@@ -7,8 +7,9 @@ server is down.
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -272,30 +273,44 @@ class NoSuchService(MasterNotFoundError):
     """A sentinel knows no primary with the name in REDIS_SENTINEL_SERVICE."""
 
 
-class Sentinels(Sentinel):
-    """The sentinels in REDIS_URL. They are asked for the primary one after another, each once, first that which knew it
-    last that knew it. redis-py's own method asks a silent sentinel ten times more, and repeats the replies in its
-    errors. Threads share it."""
+SILENT_FOR = 10.0  # seconds
 
-    _last_to_know: Any = None
+
+class Sentinels(Sentinel):
+    """The sentinels in REDIS_URL. They are asked for the primary one after another, each once, and the newest election
+    counts: a sentinel that is cut off from the others, with the old primary, still names that one, and so does for a
+    moment the sentinel that replaces it. Those that did not
+    answer in the last SILENT_FOR seconds are asked only if no other one knows the primary. redis-py's own method asks a
+    silent sentinel ten times more, and repeats the replies in its errors. Threads share it."""
+
+    _silent_until: Mapping[Any, float] = MappingProxyType({})  # monotonic seconds, by sentinel
 
     def discover_master(self, service_name: str) -> tuple[str, int]:
         """Host and port of the primary. Raises redis.RedisError when no sentinel answers or knows a running primary."""
         failures: list[redis.RedisError] = []
-        sentinels: list[Any] = self.sentinels
-        for sentinel in sorted(sentinels, key=lambda sentinel: sentinel is not self._last_to_know):
+        known: list[tuple[int, bool, str, int]] = []  # the number of the election, whether it is usable, its address
+        silent, sentinels = self._silent_until, list[Any](self.sentinels)
+        for sentinel in sorted(sentinels, key=lambda sentinel: silent.get(sentinel, 0.0)):
+            if known and time.monotonic() < silent.get(sentinel, 0.0):
+                break
             try:
                 state = sentinel.sentinel_masters().get(service_name)
             except redis.RedisError as error:
                 failures.append(_failure(sentinel, error))
+                self._silent_until = {**self._silent_until, sentinel: time.monotonic() + SILENT_FOR}
                 continue
             if state is None:
                 failures.append(NoSuchService(f"{_address(sentinel)} knows no primary named {service_name!r}"))
-            elif not self.check_master_state(state, service_name):  # type: ignore[no-untyped-call]
-                failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary is down"))
-            else:
-                self._last_to_know = sentinel
-                return state["ip"], state["port"]
+                continue
+            is_up = bool(self.check_master_state(state, service_name))  # type: ignore[no-untyped-call]
+            is_staying = "failover_in_progress" not in state["flags"]
+            if not (is_up and is_staying):
+                says = "is being replaced" if is_up else "is down"
+                failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary {says}"))
+            known.append((state["config-epoch"], is_up and is_staying, state["ip"], state["port"]))
+        _, is_usable, host, port = max(known, default=(0, False, "", 0))
+        if is_usable:
+            return host, port
         raise _most_informative(failures)
 
 

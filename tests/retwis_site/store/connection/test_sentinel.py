@@ -5,8 +5,10 @@ import socket
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
+from redis.sentinel import MasterNotFoundError
 
 from retwis_site.store.client import connect
 from retwis_site.store.connection import topology
@@ -94,6 +96,33 @@ def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(site_timeout, r
         connect().transport.client.connection_pool.disconnect()
         assert browser().get("/timeline/").status_code == 200
         assert_timeout("a page while sentinels hang", time.monotonic() - started, 2)
+
+
+OLD = {"ip": "old", "port": 1, "config-epoch": 1, "is_master": True, "is_sdown": False, "is_odown": False}
+OLD |= {"flags": "master", "num-other-sentinels": 2}
+NEW = {**OLD, "ip": "new", "config-epoch": 2}
+REPLACED = {**OLD, "config-epoch": 2, "flags": "master,failover_in_progress"}  # by the sentinel that says so
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    ("one", "others", "expected"),
+    [
+        (OLD, NEW, "new"),  # it is cut off from the others, with the old primary
+        (OLD, {**NEW, "is_sdown": True}, None),
+        (REPLACED, NEW, "new"),
+        (REPLACED, OLD, None),  # what the old one would accept is lost
+        ({**REPLACED, "config-epoch": 1}, OLD, "old"),  # no other one is elected yet
+        ({**OLD, "is_sdown": True}, OLD, "old"),
+    ],
+)
+def test_where_sentinels_disagree_the_newest_election_counts(place, one, others, expected):
+    manager = topology.Sentinels([("127.0.0.1", 1)] * 3)
+    for number, sentinel in enumerate(manager.sentinels):
+        state = one if number == place else others
+        sentinel.sentinel_masters = lambda state=state: {topologies.SERVICE: state}
+    with nullcontext() if expected else pytest.raises(MasterNotFoundError):
+        assert manager.discover_master(topologies.SERVICE) == (expected, 1)
 
 
 def test_when_all_sentinels_hang_pages_are_a_503_soon(site_timeout, moved, browser):
