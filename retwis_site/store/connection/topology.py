@@ -279,9 +279,9 @@ SILENT_FOR = 10.0  # seconds
 class Sentinels(Sentinel):
     """The sentinels in REDIS_URL. They are asked for the primary one after another, each once, and the newest election
     counts: a sentinel that is cut off from the others, with the old primary, still names that one, and so does for a
-    moment the sentinel that replaces it. Those that did not
-    answer in the last SILENT_FOR seconds are asked only if no other one knows the primary. redis-py's own method asks a
-    silent sentinel ten times more, and repeats the replies in its errors. Threads share it."""
+    moment the sentinel that replaces it. Those that did not answer in the last SILENT_FOR seconds are asked only if no
+    other one knows the primary. redis-py's own method asks a silent sentinel ten times more, and repeats the replies in
+    its errors. Threads share it."""
 
     _silent_until: Mapping[Any, float] = MappingProxyType({})  # monotonic seconds, by sentinel
 
