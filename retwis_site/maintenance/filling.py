@@ -133,7 +133,10 @@ def require(store: Store, run: str) -> None:
 def refuse_people(store: Store) -> None:
     """Raises CannotFill for a store with people. One round trip."""
     if is_used(store):
-        raise CannotFill("The store at REDIS_URL holds users or posts, or remains of them. Name an empty one.")
+        raise CannotFill(
+            "The store at REDIS_URL holds users or posts, or remains of them. Name an empty one. After a run that was "
+            "killed at its end, the site is whole: `manage.py doctor` says what is missing."
+        )
 
 
 def is_used(store: Store) -> bool:

@@ -213,11 +213,11 @@ LOOKED_UP_AT_ONCE = 50  # posts
 
 def advice(store: Store) -> list[Advice]:
     """What a search needs that only `reindex` does. Four round trips; a scan of all keys without an index."""
-    if store.get(keys.lease(LEASE_OF)) is not None:
-        return []
     if _is_unfinished(store):
+        is_leased = store.get(keys.lease(LEASE_OF)) is not None  # for a while also after the process was killed
         text = "A `reindex` has not ended: searches miss some posts."
-        return [Advice("retwis.W017", text, "Run `manage.py reindex` again: it goes on where it stopped.")]
+        again = "Run `manage.py reindex` again: it goes on where it stopped."
+        return [Advice("retwis.W017", text, str(AlreadyReindexing()) if is_leased else again)]
     if any(ids_of(store, "post:*")) and not _has_index(store):
         text = "There is no index of the search: searches find no post."
         return [Advice("retwis.W017", text, "Run `manage.py reindex`, also while the site runs.")]
