@@ -207,7 +207,10 @@ async def _send(status: int, headers: list[tuple[str, str]], file: IO[bytes], pr
     which frees the disk space. A client that still reads gets less than its Content-Length."""
     await _move_to_loop()
     protocol.response_file(status, headers, f"/dev/fd/{file.fileno()}")
-    await asyncio.sleep(FILE_TIMEOUT)
+    try:
+        await asyncio.sleep(FILE_TIMEOUT)
+    except asyncio.CancelledError:  # the worker stops, which is no error; the system frees the disk space
+        return
     file.truncate(0)
 
 

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import register
-from tests.support.processes.processes import wait_until
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import OWN_SETTINGS, run_site, wait_until
 from tests.support.stored_posts import write_posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.one_server, pytest.mark.faults]
@@ -106,3 +108,13 @@ def test_a_store_that_hangs_during_a_download_is_an_error_page(served_by_one_wor
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"Temporarily unavailable" in answer
     assert b'{"type":' not in answer
+
+
+def test_a_site_that_stops_reports_no_error_of_a_download_that_has_ended(large, tmp_path):
+    own = {"REDIS_URL": settings.REDIS_URL, "WEB_WORKERS": "1", **OWN_SETTINGS}
+    with run_site(tmp_path, tmp_path / "log", free_port(), **own) as site:
+        site.wait_until_it_serves()
+        with download(site, large) as client:
+            assert rest(client).startswith(b"HTTP/1.1 200 OK")
+        assert site.stop() == 0
+        assert "Traceback" not in site.printed()
