@@ -102,7 +102,7 @@ def home_page(
     """The page of the signed-in viewer. `before`: its cursor. On the first page, the cookie keeps what was read."""
     by, user, kept = rendering(request), found.viewer, _last_read_in_cookie(request, found)
     last_read = kept or found.seen  # the highest id before this visit; None on the first visit of all
-    said, people = _unread_html(found, before, last_read, by.language), suggestions(suggested, by)
+    said = _unread_html(found, before, last_read, by.language)
     shown = listing(request, found.page, by, last_read=last_read)
     if said and shown["end"] == "beginning":
         shown["end"] = ""  # one line says where the user is
@@ -117,8 +117,7 @@ def home_page(
         composer=composer(request, by),
         newest=newest,
         unread=said,
-        suggests=people != NOTHING,
-        suggestions=people,
+        suggestions=suggestions(suggested, by),
         **shown,
     )
     if before is None and kept is None and found.seen is not None and found.newest > found.seen:

@@ -19,7 +19,7 @@ from tests.browser.support.steps import (
     unfollow_button,
     write,
 )
-from tests.browser.support.windows import PHONE, WIDE
+from tests.browser.support.windows import PHONE
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 
@@ -119,21 +119,6 @@ def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, 
         expect(post(page, f"By {them.user.username}")).to_have_count(1)
     assert raw.zcard(f"following:{alice.user.uid}") == 2
     stayed(page)
-
-
-def test_on_a_phone_a_newcomer_comes_from_the_first_posts_to_others_to_follow(window, store, raw, alice, bob, carol):
-    Follows(store).follow(bob.user.uid, carol.user.uid)
-    raw.zadd("users_by_followers", {str(bob.user.uid): 1000})
-    for number in range(10):
-        publish(raw, store, bob, f"{bob.user.username} counts to {number}")
-    page = window(alice, at="/", viewport=PHONE)
-    follow_button(page, bob.user.username).click()
-    expect(post(page, f"{bob.user.username} counts to 9")).to_be_in_viewport()
-    expect(follow_button(page, carol.user.username)).not_to_be_in_viewport()
-    page.get_by_role("link", name="People to follow").click()
-    expect(follow_button(page, carol.user.username)).to_be_in_viewport()
-    page.set_viewport_size(WIDE)
-    expect(page.get_by_role("link", name="People to follow")).to_be_hidden()
 
 
 def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
