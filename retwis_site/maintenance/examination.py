@@ -235,6 +235,12 @@ class Examination:
             self.repaired += finding.number
         self._is_over = self._is_over or finding.is_last
 
+    def add_repaired(self, earlier: "Examination") -> None:
+        """Add what the same check has repaired before."""
+        self.found += earlier.repaired
+        self.repaired += earlier.repaired
+        self.examples[:0] = earlier.examples[: self.check.most_told - len(self.examples)]
+
     @property
     def left(self) -> int:
         """The number of findings that are not repaired."""

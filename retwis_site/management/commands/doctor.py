@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.worker import worker_advice
-from retwis_site.maintenance.examination import Census, DoctorReport, inconsistencies, orphans
+from retwis_site.maintenance.examination import Census, DoctorReport, Examination, inconsistencies, orphans
 from retwis_site.maintenance.server_advice import Advice, advice, clock_advice, ids_ahead
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -21,6 +21,8 @@ from retwis_site.store.schema import StoreState, examine
 OLDER = Advice(
     "retwis.W020", "An older version of the site has written this store.", "Stop the site and run: manage.py upgrade"
 )
+
+MOST_ROUNDS = 3
 
 
 class Command(StoreCommand):
@@ -55,15 +57,28 @@ class Command(StoreCommand):
         state = _state(store, census)
         if state is StoreState.FOREIGN:
             return DoctorReport(census, True, [*_server_advice(store), *census.advice()])
-        checks, of_orphans = inconsistencies(store), orphans(store)
-        examined = list(self.examine(store, [*checks, *of_orphans], repairs=repairs))
+        errors, of_orphans = self._examined(store, repairs)
         if repairs:
             Memory.clear_all()
             census = self._count(store)
         found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
         if state is StoreState.OLDER:
             found.append(OLDER)
-        return DoctorReport(census, False, found, examined[: len(checks)], examined[len(checks) :])
+        return DoctorReport(census, False, found, errors, of_orphans)
+
+    def _examined(self, store: Store, repairs: bool) -> tuple[list[Examination], list[Examination]]:
+        """All checks of errors, and those of orphans. A repair may show what a check before it could not see: so all
+        run again after a repair of an error."""
+        examined: list[Examination] = []
+        for _ in range(MOST_ROUNDS):
+            checks, before = inconsistencies(store), examined
+            examined = list(self.examine(store, [*checks, *orphans(store)], repairs=repairs))
+            has_repaired = any(one.repaired for one in examined[: len(checks)])
+            for one, earlier in zip(examined, before, strict=False):
+                one.add_repaired(earlier)
+            if not has_repaired:
+                break
+        return examined[: len(checks)], examined[len(checks) :]
 
     def _count(self, store: Store) -> Census:
         census = Census(store)
