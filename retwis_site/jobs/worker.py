@@ -106,9 +106,9 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     """
     outbox = Outbox(store)
     if _interrupted:
-        with suppress(StoreRefused):  # then these leases end by themselves
+        with suppress(StoreRefused):  # the next round tries again
             outbox.take_back(tuple(_interrupted), worker)
-        _interrupted.clear()
+            _interrupted.clear()
     skipped: set[str] = set()
     while listed := outbox.due(BATCH + len(skipped)):
         skipped.intersection_update(listed)  # what other workers have finished takes no place in the next look
