@@ -160,7 +160,7 @@ def _every_connection() -> ConnectionOptions:
 def _greet(connection: Any) -> None:
     """A TLS connection without a password begins with a PING: a TLS server first sends session tickets, and redis-py
     treats a connection as broken when data arrives before the first reply."""
-    connection.is_new = True
+    connection.is_new, connection.opened_at = True, time.monotonic()
     connection.on_connect()
     if isinstance(connection, SSLConnection) and not connection.password:
         connection.send_command("PING", check_health=False)
@@ -291,7 +291,7 @@ class Sentinels(Sentinel):
         known: list[tuple[int, bool, str, int]] = []  # the number of the election, whether it is usable, its address
         silent, sentinels = self._silent_until, list[Any](self.sentinels)
         for sentinel in sorted(sentinels, key=lambda sentinel: silent.get(sentinel, 0.0)):
-            if known and time.monotonic() < silent.get(sentinel, 0.0):
+            if any(is_usable for _, is_usable, *_ in known) and time.monotonic() < silent.get(sentinel, 0.0):
                 break
             try:
                 state = sentinel.sentinel_masters().get(service_name)
@@ -328,7 +328,7 @@ class ElectedPrimary(SentinelConnectionPool):
     def get_connection(self, *_: Any, **__: Any) -> Any:
         began = time.monotonic()
         if began >= self._asks_at and self.master_address is not None:  # the first connection asks by itself
-            self._asks_at = began + ASKS_EVERY  # other threads do not ask meanwhile
+            self._asks_at = began + ASKS_EVERY / ASKS_FOR  # other threads do not ask meanwhile
             with suppress(redis.RedisError):  # the primary may work without sentinels; a new connection reports it
                 self.proxy.get_master_address()  # closes the idle connections to another one
             now = time.monotonic()

@@ -126,7 +126,7 @@ class Pool(redis.ConnectionPool):
             connection, used_at = self._idle.pop()
         except IndexError:  # another thread was faster
             return super().get_connection()
-        if used_at <= self._renewed_at:
+        if connection.is_connected and connection.opened_at <= self._renewed_at:
             connection.disconnect()
         if connection.is_connected and (self._is_fresh(used_at) or not _has_data(connection)):
             return connection
@@ -145,7 +145,7 @@ class Pool(redis.ConnectionPool):
         self._idle.append((connection, now))
 
     def renew(self) -> None:
-        """Open each idle connection anew before it is used."""
+        """Open each connection anew before it is lent again."""
         self._renewed_at = time.monotonic()
 
     def _is_fresh(self, used_at: float) -> bool:

@@ -22,6 +22,7 @@ class Connection:
         if not self.is_connected:
             self.times_connected += 1
             self.is_connected, self.closed_by_server = True, False
+            self.opened_at = transport.time.monotonic()
 
     def disconnect(self, *args):
         self.is_connected = False
@@ -97,8 +98,8 @@ def test_when_one_connection_broke_the_others_are_looked_at(pool, later):
 def test_renewed_connections_are_opened_anew_once(pool, later):
     first, second = pool.get_connection(), pool.get_connection()
     pool.release(second)
-    pool.release(first)
     pool.renew()
+    pool.release(first)  # another thread had it meanwhile
     later(1)
     assert {lent_and_given_back(pool) for _ in range(3)} == {first}
     assert [pool.get_connection().times_connected, pool.get_connection().times_connected] == [2, 2]

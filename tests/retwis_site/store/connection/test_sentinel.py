@@ -78,7 +78,6 @@ def test_a_primary_that_was_replaced_gets_no_more_writes_on_open_connections(pri
     elected = ("127.0.0.1", replica.port)
     for sentinel in sentinels:
         wait_until(lambda s=sentinel: s.sentinel_get_master_addr_by_name(topologies.SERVICE) == elected, "a failover")
-    assert primary.client.info()["role"] == "master"  # it still accepts what soon is lost
     assert client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
     assert replica.client.zcard("updates:1") == 2
     assert primary.client.zcard("updates:1") == 1
