@@ -1,6 +1,6 @@
 """Apps, the codes with which they fetch tokens, and the tokens: who may do what for whom.
 
-`app:<client_id>` is an app. It ends thirty days after it came, unless it gets a token, and 400 days after a token was
+`app:<client_id>` is an app. It ends eight days after it came, unless it gets a token, and 400 days after a token was
 last used. A code is a string that ends by itself; UNLINK takes it, and its reply tells one of two requests at once that
 it was first. A token is one field of the user's hash (`accounts/signing_in/tokens.py`): the HSET that writes it is its
 commit.
@@ -32,8 +32,9 @@ from retwis_site.store.ids import nonce, stored_time
 from retwis_site.store.replies import trip
 
 # Seconds of an app that gets no token: services register once for all their users, and the first may not allow it. Elk
-# keeps what it has got for a week, and would lead everybody to an app that is gone.
-UNUSED_LIVES = 30 * 24 * 3600
+# keeps what it has got for a week, and would lead everybody to an app that is gone. In this time a stranger can fill 30
+# MB: 5 KB an app, thirty an hour.
+UNUSED_LIVES = 8 * 24 * 3600
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"  # instead of an address: a page shows the code, to be typed into the app
 
 
@@ -93,11 +94,12 @@ class Apps(Repository):
         return {id_: app_of(id_, fields) for id_, fields in found.items() if "secret" in fields}
 
     def end_own_tokens(self, app: App) -> None:
-        """End the tokens of an app that are no user's. One round trip. An app that ends now may be left as a key
+        """End the tokens of an app that are no user's. Two round trips. An app that ends now may be left as a key
         without an expiry: so the expiry is written again."""
+        seconds = self._store.ttl(keys.app(app.id))
         pipe = self._store.pipeline()
         pipe.hset(keys.app(app.id), {"generation": nonce()})
-        pipe.expire(keys.app(app.id), keys.app.lives)
+        pipe.expire(keys.app(app.id), max(seconds, 1))
         pipe.execute()
 
     def of_own_token(self, token: str) -> tuple[App, tuple[str, ...]] | None:

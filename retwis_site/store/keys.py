@@ -142,7 +142,7 @@ app = OfText(
         Field("since", OWN_TIME, "unix s", COMMANDS),
         Field("generation", says="its own tokens, for no user, of another one have ended"),
     )),
-    "an app that speaks the API of Mastodon; until 400 days after its last use, thirty days after an unused one came",
+    "an app that speaks the API of Mastodon; until 400 days after its last use, eight days after an unused one came",
     FIXED, truth=True, lives=400 * DAY, each=_("One key for each app; it expires"), shown=COMMANDS,
 )
 code = OfText(
