@@ -301,7 +301,7 @@ def unread_count(call: Call) -> object:
 def _in_groups(call: Call) -> Collection[str]:
     """The types that this app shows in groups."""
     asked = call.sent.texts("grouped_types")
-    return [kind for kind in IN_GROUPS if kind in asked] if asked else IN_GROUPS
+    return [kind for kind in IN_GROUPS if kind in asked] if "grouped_types" in call.sent else IN_GROUPS
 
 
 def groups(call: Call) -> object:

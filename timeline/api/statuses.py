@@ -145,10 +145,11 @@ def edit(call: Call) -> object:
         for one in sent.objects("media_attributes")
         if {"id", "description"} <= one.keys()
     ]
-    form = valid(EditForm({"body": _text(sent) if "status" in sent else post.body}, post, said))
+    new = _text(sent) if "status" in sent or sent.text("spoiler_text") else None
+    form = valid(EditForm({"body": post.body if new is None else new}, post, said))
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
-        Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures)
+        Posts(connect()).change(me.uid, pid, None if new is None else form.cleaned_data["body"], form.pictures)
     except TooManyEdits as refused:
         raise Invalid(str(refused.message)) from refused
     if code := _language(sent):

@@ -268,11 +268,11 @@ class Posts(Repository):
 
     # ---- edit
 
-    def change(self, uid: int, pid: int, body: str, pictures: Collection[Picture]) -> bool:
-        """Give a post of user `uid` a new text, and its pictures new descriptions. Returns False when nothing is to be
-        changed. Round trips and errors of `require_descriptions`, `edit` and `describe`."""
+    def change(self, uid: int, pid: int, body: str | None, pictures: Collection[Picture]) -> bool:
+        """Give a post of user `uid` a new text, unless that is None, and its pictures new descriptions. Returns False
+        when nothing is to be changed. Round trips and errors of `require_descriptions`, `edit` and `describe`."""
         require_descriptions(self._store, uid, pictures)
-        is_edited = self.edit(uid, pid, body)
+        is_edited = body is not None and self.edit(uid, pid, body)
         return describe(self._store, uid, pid, {one.digest: one.alt for one in pictures}) or is_edited
 
     def edit(self, uid: int, pid: int, body: str) -> bool:

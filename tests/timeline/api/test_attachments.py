@@ -11,6 +11,7 @@ from tests.support.apps import App
 from tests.support.delivering import deliver
 from tests.support.pictures import decoded_picture, uploaded
 from tests.support.stored_posts import write_posts, write_tag
+from timeline.posts.repository import Posts
 
 DAY = 24 * 3600
 
@@ -101,6 +102,17 @@ def test_an_edit_that_sends_no_text_keeps_it(store, raw, alice):
     assert (raw.hget("post:1", "body"), raw.hget("post:1", "language")) == ("Look", "fr")
     assert json.loads(raw.hget("post:1", "media"))["pictures"][0][3] == "Blue"
     assert app.json("PUT", at, {"status": ""})["content"] == ""
+    assert app.json("PUT", at, {"spoiler_text": "Sea"})["content"] == "<p>Sea</p>"
+
+
+def test_an_edit_that_sends_no_text_leaves_one_that_comes_meanwhile(store, raw, alice, monkeypatch):
+    app, red = App(alice), upload(App(alice), description="Red").json()["id"]
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
+    sent = {"media_attributes": [{"id": red, "description": "Blue"}]}
+    monkeypatch.setattr("timeline.api.statuses.RateLimits.count", lambda *_: Posts(store).edit(1, 1, "Look here"))
+    answer = app.client.put(at, sent, content_type="application/json").json()
+    assert (answer["content"], answer["media_attachments"][0]["description"]) == ("<p>Look here</p>", "Blue")
+    assert raw.hget("post:1", "body") == "Look here"
 
 
 @pytest.mark.parametrize("name", ["media_ids[]", "media_ids"])

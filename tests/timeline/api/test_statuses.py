@@ -73,7 +73,9 @@ def test_a_quote_links_to_what_it_quotes_for_apps_that_show_no_quotes(store, app
     link, content = re.fullmatch('<p class="quote-inline">RE: (.*?)</p>(.*)', quote["content"]).groups()
     assert (re.search('href="([^"]*)"', link)[1], content) == (address, "<p>Look</p>")
     assert linked["content"].count(address) == 1
-    assert [one["content"] for one in app.json("GET", "/api/v1/timelines/public")[:2]] == [
+    longer = publish(app, f"See {address}0", quoted_status_id="1")
+    assert longer["content"].startswith('<p class="quote-inline">')
+    assert [one["content"] for one in app.json("GET", "/api/v1/timelines/public")[1:3]] == [
         linked["content"],
         quote["content"],
     ]
