@@ -82,6 +82,9 @@ def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
+SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte: how a file of `pzstd` begins
+
+
 def decompressed(file: IO[bytes]) -> IO[bytes]:
     """The content of `file` from its beginning, decompressed as its first bytes say: a pipe has no name, and a file may
     have got another one. Reading may raise DAMAGED."""
@@ -90,7 +93,7 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
     file.seek(0)
     if first.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
-    if first == zstandard.FRAME_HEADER:
+    if first == zstandard.FRAME_HEADER or first[1:] == SKIPPABLE:
         reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
         return io.BufferedReader(cast("io.RawIOBase", reader))
     return file

@@ -11,7 +11,9 @@ from django.core.management import CommandError, call_command
 
 from accounts.joining.joining import NameRefused, check_name
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.adoption import AccountAdoption
 from accounts.users.checks import SkeletonChecks
+from retwis_site.exceptions import StoreRefused
 from retwis_site.store.schema import is_hash
 from tests.support.command_output import said
 from tests.support.http.page_text import post_ids
@@ -190,6 +192,23 @@ def test_killed_anywhere_it_has_told_who_has_another_name(raw, capsys):
             assert php.register(name, "secret of dora") == counted
         step += 1
     assert step > 5
+
+
+def test_new_names_are_told_also_when_the_store_refused_to_look_for_them_before(raw, capsys, monkeypatch):
+    php = OfficialDatabase(raw)
+    for name in ("Dora", "dora"):
+        php.register(name, "secret of dora")
+    found, looks = AccountAdoption.clashing, []
+
+    def refused_once(self):
+        looks.append(self)
+        if len(looks) == 1:
+            raise StoreRefused("the store refused HSCAN")
+        yield from found(self)
+
+    monkeypatch.setattr(AccountAdoption, "clashing", refused_once)
+    call_command("adopt", stderr=StringIO())
+    assert capsys.readouterr().out.count("(user 2) becomes 'dora_2'") == 1
 
 
 def test_killed_anywhere_and_run_again_it_ends_the_same(raw):

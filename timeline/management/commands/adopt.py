@@ -32,11 +32,13 @@ class Command(StoreCommand):
         "first. After a crash, run it again. Until it has finished, the site only reads this database."
     )
 
+    _told: set[str]
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only print what would be changed")
 
     def run(self, store: Store, **options: Any) -> None:
-        store = without_gate()
+        store, self._told = without_gate(), set()
         state = examine_all(store)
         if state in NOT_FOREIGN and not (state is StoreState.OURS and self._came_later(store)):
             raise CommandError(NOT_FOREIGN[state])
@@ -68,10 +70,11 @@ class Command(StoreCommand):
         """Run checks, and print what they found. Returns whether nothing is left."""
         finished = True
         for examination in self.examine(store, checks, repairs=repairs):
-            told = repairs and examination.check.most_told == inf
-            if (examination.found or examination.refused) and not told:
+            new = [example for example in examination.examples if example not in self._told]
+            self._told.update(new)
+            if new or examination.refused:
                 self.say(f"{examination.check.label}: {examination.found}")
-                for example in examination.examples:
+                for example in new:
                     self.say(f"    {example}")
             self.stdout.flush()  # a file would get it only when the process ends
             if examination.refused:
