@@ -239,7 +239,8 @@ class Examination:
         """Add what the same check has repaired before."""
         self.found += earlier.repaired
         self.repaired += earlier.repaired
-        self.examples[:0] = earlier.examples[: self.check.most_told - len(self.examples)]
+        told = dict.fromkeys((*earlier.examples, *self.examples))
+        self.examples = [one for number, one in enumerate(told) if number < self.check.most_told]
 
     @property
     def left(self) -> int:
