@@ -236,7 +236,9 @@ class Examination:
         self._is_over = self._is_over or finding.is_last
 
     def add_repaired(self, earlier: "Examination") -> None:
-        """Add what the same check has repaired before."""
+        """Add what the same check has repaired before. What it finds again counts once."""
+        if self.examples == earlier.examples:
+            return
         self.found += earlier.repaired
         self.repaired += earlier.repaired
         told = dict.fromkeys((*earlier.examples, *self.examples))
