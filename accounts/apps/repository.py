@@ -94,13 +94,14 @@ class Apps(Repository):
         return {id_: app_of(id_, fields) for id_, fields in found.items() if "secret" in fields}
 
     def end_own_tokens(self, app: App) -> None:
-        """End the tokens of an app that are no user's. Two round trips. An app that ends now may be left as a key
-        without an expiry: so the expiry is written again."""
-        seconds = self._store.ttl(keys.app(app.id))
+        """End the tokens of an app that are no user's. One round trip; one more for an app that ends now, which may be
+        left as a key without an expiry."""
         pipe = self._store.pipeline()
         pipe.hset(keys.app(app.id), {"generation": nonce()})
-        pipe.expire(keys.app(app.id), max(seconds, 1))
+        seconds = pipe.ttl(keys.app(app.id))
         pipe.execute()
+        if seconds.value < 0:
+            self._store.expire(keys.app(app.id), keys.app.lives)
 
     def of_own_token(self, token: str) -> tuple[App, tuple[str, ...]] | None:
         """The app whose token for no user this is, and its scopes; None for any other token. At most one round trip."""

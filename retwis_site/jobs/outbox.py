@@ -257,16 +257,16 @@ class Outbox(Repository):
         add_due(self._store, name)
         self._store.unlink(keys.lease(name))
 
-    def take_back(self, names: Sequence[str], worker: str) -> None:
-        """Free the leases of jobs that `worker` had when the store failed, so it need not wait for their end.
+    def take_back(self, name: str, worker: str) -> None:
+        """Free the lease of a job that `worker` had when the store failed, so it need not wait for its end.
 
-        Only jobs at their first attempt: if the store fails again during such a job, its lease stays until it ends. Two
-        round trips."""
+        Only of a job at its first attempt: if the store fails again during such a job, its lease stays until it ends.
+        Two round trips."""
         pipe = self._store.pipeline()
-        asked = [(name, pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)) for name in names]
+        holder, attempts = pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)
         pipe.execute()
-        own = [name for name, holder, attempts in asked if holder.value == worker and attempts.value in {None, "1"}]
-        for_each(self._store, lambda pipe, name: pipe.unlink(keys.lease(name)), own)
+        if holder.value == worker and attempts.value in {None, "1"}:
+            self._store.unlink(keys.lease(name))
 
     def finish(self, names: Sequence[str]) -> None:
         """Remove finished jobs, with their attempt counts and leases. One round trip."""

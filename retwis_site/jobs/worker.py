@@ -105,10 +105,10 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     newer version of the site may have added it. Jobs that a failure of the store has interrupted are taken back first.
     """
     outbox = Outbox(store)
-    if _interrupted:
+    for job in tuple(_interrupted):
         with suppress(StoreRefused):  # the next round tries again
-            outbox.take_back(tuple(_interrupted), worker)
-            _interrupted.clear()
+            outbox.take_back(job, worker)
+            _interrupted.discard(job)
     skipped: set[str] = set()
     while listed := outbox.due(BATCH + len(skipped)):
         skipped.intersection_update(listed)  # what other workers have finished takes no place in the next look

@@ -235,12 +235,12 @@ class Examination:
             self.repaired += finding.number
         self._is_over = self._is_over or finding.is_last
 
-    def add_repaired(self, earlier: "Examination") -> None:
-        """Add what the same check has repaired before. What it finds again counts once."""
-        if self.examples == earlier.examples:
-            return
-        self.found += earlier.repaired
-        self.repaired += earlier.repaired
+    def follow(self, earlier: "Examination") -> None:
+        """Add what the same check has found in the round before. Only what is found now is left."""
+        left = self.left
+        self.found = max(self.found, earlier.found)
+        self.repaired = self.found - left
+        self.repairs = self.repairs or earlier.repairs
         told = dict.fromkeys((*earlier.examples, *self.examples))
         self.examples = [one for number, one in enumerate(told) if number < self.check.most_told]
 

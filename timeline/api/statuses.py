@@ -146,10 +146,11 @@ def edit(call: Call) -> object:
         if {"id", "description"} <= one.keys()
     ]
     new = _text(sent) if "status" in sent or sent.text("spoiler_text") else None
-    form = valid(EditForm({"body": post.body if new is None else new}, post, said))
+    form = EditForm({"body": new}, post, said)
+    body = None if new is None else valid(form).cleaned_data["body"]
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
-        Posts(connect()).change(me.uid, pid, None if new is None else form.cleaned_data["body"], form.pictures)
+        Posts(connect()).change(me.uid, pid, body, form.pictures)
     except TooManyEdits as refused:
         raise Invalid(str(refused.message)) from refused
     if code := _language(sent):

@@ -68,14 +68,15 @@ class Command(StoreCommand):
 
     def _examined(self, store: Store, repairs: bool) -> tuple[list[Examination], list[Examination]]:
         """All checks of errors, and those of orphans. A repair may show what a check before it could not see: so all
-        run again after a repair of an error."""
+        run again after a repair of an error. The last round only looks whether repairs have helped."""
         examined: list[Examination] = []
-        for _ in range(MOST_ROUNDS):
+        for number in range(1, MOST_ROUNDS + 1):
             checks, before = inconsistencies(store), examined
-            examined = list(self.examine(store, [*checks, *orphans(store)], repairs=repairs))
+            all_checks = [*checks, *orphans(store)]
+            examined = list(self.examine(store, all_checks, repairs=repairs and number < MOST_ROUNDS))
             has_repaired = any(one.repaired for one in examined[: len(checks)])
             for one, earlier in zip(examined, before, strict=False):
-                one.add_repaired(earlier)
+                one.follow(earlier)
             if not has_repaired:
                 break
         return examined[: len(checks)], examined[len(checks) :]

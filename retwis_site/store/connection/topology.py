@@ -307,7 +307,7 @@ class Sentinels(Sentinel):
             if not (is_up and is_staying):
                 says = "is being replaced" if is_up else "is down"
                 failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary {says}"))
-            known.append((state["config-epoch"], is_up and is_staying, state["ip"], state["port"]))
+            known.append((state.get("config-epoch", 0), is_up and is_staying, state["ip"], state["port"]))
         _, is_usable, host, port = max(known, default=(0, False, "", 0))
         if is_usable:
             return host, port

@@ -101,6 +101,9 @@ def test_an_edit_that_sends_no_text_keeps_it(store, raw, alice):
         assert (answer.status_code, answer.json()["content"]) == (200, "<p>Look</p>"), sent
     assert (raw.hget("post:1", "body"), raw.hget("post:1", "language")) == ("Look", "fr")
     assert json.loads(raw.hget("post:1", "media"))["pictures"][0][3] == "Blue"
+    raw.hset("post:1", "body", "x" * 300)  # of a foreign database
+    answer = app.client.put(at, {"media_attributes": [{"id": red, "description": ""}]}, content_type="application/json")
+    assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, None)
     assert app.json("PUT", at, {"status": ""})["content"] == ""
     assert app.json("PUT", at, {"spoiler_text": "Sea"})["content"] == "<p>Sea</p>"
 

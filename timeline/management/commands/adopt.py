@@ -32,7 +32,7 @@ class Command(StoreCommand):
         "first. After a crash, run it again. Until it has finished, the site only reads this database."
     )
 
-    _told: set[str]
+    _told: set[tuple[str, str]]  # label of a check, and an example
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only print what would be changed")
@@ -70,12 +70,13 @@ class Command(StoreCommand):
         """Run checks, and print what they found. Returns whether nothing is left."""
         finished = True
         for examination in self.examine(store, checks, repairs=repairs):
-            new = [example for example in examination.examples if example not in self._told]
+            label = examination.check.label
+            new = dict.fromkeys((label, example) for example in examination.examples)
+            if not new.keys() <= self._told or examination.left or examination.refused:
+                self.say(f"{label}: {examination.found}")
+                for example in [one for one in new if one not in self._told]:
+                    self.say(f"    {example[1]}")
             self._told.update(new)
-            if new or examination.refused:
-                self.say(f"{examination.check.label}: {examination.found}")
-                for example in new:
-                    self.say(f"    {example}")
             self.stdout.flush()  # a file would get it only when the process ends
             if examination.refused:
                 self.stderr.write(f"{examination.check.label}: stopped, {examination.refused}")
