@@ -354,11 +354,9 @@ def _link_to(quoted: Post, body: str, origin: str) -> str:
     """For apps that show no quotes; those that do hide it. Empty where the text links there itself.
     https://docs.joinmastodon.org/client/quotes/"""
     address = address_of_status(origin, quoted.author.username, quoted.pid)
-    return (
-        ""
-        if re.search(rf"{re.escape(address)}\b", body)
-        else f'<p class="quote-inline">RE: {_link(address, address)}</p>'
-    )
+    if re.search(rf"{re.escape(address)}\b", body):
+        return ""
+    return f'<p class="quote-inline">RE: {_link(address, address)}</p>'
 
 
 def _mentions(uids: Sequence[int], names: Collection[str], shown: StatusDetails) -> list[Entity]:

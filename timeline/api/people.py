@@ -298,8 +298,8 @@ def update_credentials(call: Call) -> object:
         lambda pipe, me: _read_own(pipe, origin_of(call.request), me)
     )
     fields = sent.objects("fields_attributes") or ([] if "fields_attributes" in sent else None)
-    says_more = "display_name" in sent or "note" in sent or fields is not None
-    form = valid(_profile_form(call, user, source, fields)) if says_more else None
+    has_texts = "display_name" in sent or "note" in sent or fields is not None
+    form = valid(_profile_form(call, user, source, fields)) if has_texts else None
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     if form is not None:
         RateLimits(connect()).count(EDITS, str(me.uid))

@@ -72,8 +72,8 @@ class Command(StoreCommand):
         examined: list[Examination] = []
         for number in range(1, MOST_ROUNDS + 1):
             checks, before = inconsistencies(store), examined
-            all_checks = [*checks, *orphans(store)]
-            examined = list(self.examine(store, all_checks, repairs=repairs and number < MOST_ROUNDS))
+            repairing = repairs and number < MOST_ROUNDS
+            examined = list(self.examine(store, [*checks, *orphans(store)], repairs=repairing))
             has_repaired = any(one.repaired for one in examined[: len(checks)])
             for one, earlier in zip(examined, before, strict=False):
                 one.follow(earlier)

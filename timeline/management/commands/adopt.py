@@ -71,12 +71,12 @@ class Command(StoreCommand):
         finished = True
         for examination in self.examine(store, checks, repairs=repairs):
             label = examination.check.label
-            new = dict.fromkeys((label, example) for example in examination.examples)
-            if not new.keys() <= self._told or examination.left or examination.refused:
+            new = [one for one in dict.fromkeys(examination.examples) if (label, one) not in self._told]
+            self._told.update((label, one) for one in new)
+            if new or examination.left or examination.refused:
                 self.say(f"{label}: {examination.found}")
-                for example in [one for one in new if one not in self._told]:
-                    self.say(f"    {example[1]}")
-            self._told.update(new)
+                for example in new:
+                    self.say(f"    {example}")
             self.stdout.flush()  # a file would get it only when the process ends
             if examination.refused:
                 self.stderr.write(f"{examination.check.label}: stopped, {examination.refused}")
