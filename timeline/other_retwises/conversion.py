@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TypeVar
 
 from accounts.users.adoption import BEGINNING
 from retwis_site.features import Line
@@ -70,8 +69,6 @@ def _free_name(person: Person, taken: set[str]) -> str:
     return name
 
 
-T = TypeVar("T")
-
 HASHED_AT_ONCE = 50  # passwords: a second of work, so that the progress bar moves
 UNKNOWN_TIME = 0  # unix seconds
 
@@ -104,11 +101,11 @@ class Conversion:
         yield from self._read_people()
         yield from self._users()
         uids = sorted(self._people)
-        for edges in _regrouped(self._reader.follows(uids)):
+        for edges in batches(self._reader.follows(uids), AT_ONCE):
             yield [line for edge in edges for line in self._follow(edge)]
         for posts in self._reader.posts():
             yield [line for post in posts for line in self._post(post)]
-        for edges in _regrouped(self._reader.likes(uids)):
+        for edges in batches(self._reader.likes(uids), AT_ONCE):
             yield [line for edge in edges for line in self._like(edge)]
 
     # ---- people
@@ -197,18 +194,6 @@ class Conversion:
             self._problems.note(REPLACED, where)
             return text.encode(errors="surrogateescape").decode(errors="replace")
         return text
-
-
-def _regrouped(chunks: Iterable[list[T]]) -> Iterator[list[T]]:
-    """The same in chunks of AT_ONCE: most people have few follows."""
-    waiting: list[T] = []
-    for chunk in chunks:
-        waiting += chunk
-        while len(waiting) >= AT_ONCE:
-            yield waiting[:AT_ONCE]
-            waiting = waiting[AT_ONCE:]
-    if waiting:
-        yield waiting
 
 
 # ---- An import: the lines, written into an empty store or only counted; and its summary.

@@ -38,7 +38,7 @@ FieldTexts = Sequence[str | None]  # the values of some fields
 
 class Layout:
     """Reads one layout. Most have a hash for each person and each post, and a set or a sorted set of follows: they only
-    say which. Every method yields chunks of at most AT_ONCE, and holds no more posts than one chunk."""
+    say which. People and posts come in chunks of at most AT_ONCE, and no more posts than one chunk are held."""
 
     name: str  # for --layout
     title: str
@@ -64,7 +64,7 @@ class Layout:
         for uids in self._uids_of_people():
             yield [self.account(uid, record) for uid, record in self._records(self.person, uids, self.person_fields)]
 
-    def follows(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
+    def follows(self, uids: Sequence[int]) -> Iterator[ForeignEdge]:
         """Whom these people follow."""
         return edges(self._source, self.following.format, uids, self.ask_following)
 
@@ -82,7 +82,7 @@ class Layout:
             if has_text(text, [author, time, *more], self._source, pid)
         ]
 
-    def likes(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
+    def likes(self, uids: Sequence[int]) -> Iterator[ForeignEdge]:
         """What these people like."""
         return iter(())
 
@@ -145,7 +145,7 @@ class RetwisSymfony(Layout):
         username, password, registered, name, bio = record
         return Account(uid, username or "", php_hash(password), unix_seconds(registered), name or "", bio or "")
 
-    def likes(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
+    def likes(self, uids: Sequence[int]) -> Iterator[ForeignEdge]:
         return edges(self._source, "user:likes:{}".format, uids, ask_sorted_set)
 
 
@@ -401,14 +401,14 @@ class Twtr(Layout):
         for uids in batches(sorted(self._names), AT_ONCE):
             yield [Account(uid, self._names[uid]) for uid in uids]
 
-    def follows(self, uids: Sequence[int]) -> Iterator[list[ForeignEdge]]:
-        """Each follow once, also when it is in several of the three sets. One round trip more for each chunk of the
-        second and the third set."""
+    def follows(self, uids: Sequence[int]) -> Iterator[ForeignEdge]:
+        """Each follow once, also when it is in several of the three sets. One round trip more for each AT_ONCE members
+        of the second and the third set."""
         for done, kind in enumerate(FOLLOWS):
-            for chunk in members(self._source, partial(self._key, kind), uids, ask_set):
-                yield list(self._edges(self._new(FOLLOWS[:done], [(self._names[uid], name) for uid, name, _ in chunk])))
-        for chunk in members(self._source, partial(self._key, FOLLOWERS), uids, ask_set):
-            yield list(self._edges(self._new(FOLLOWS, [(name, self._names[uid]) for uid, name, _ in chunk])))
+            for chunk in batches(members(self._source, partial(self._key, kind), uids, ask_set), AT_ONCE):
+                yield from self._edges(self._new(FOLLOWS[:done], [(self._names[uid], name) for uid, name, _ in chunk]))
+        for chunk in batches(members(self._source, partial(self._key, FOLLOWERS), uids, ask_set), AT_ONCE):
+            yield from self._edges(self._new(FOLLOWS, [(name, self._names[uid]) for uid, name, _ in chunk]))
 
     def _new(self, kinds: Sequence[str], follows: list[Follow]) -> list[Follow]:
         """Those that are in no set of these kinds."""

@@ -15,7 +15,7 @@ import redis
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import answer, answers, batches
 from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, checked
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
@@ -226,39 +226,25 @@ def ask_sorted_set(pipe: Pipe, key: str, cursor: int) -> Result[Scan]:
 Member = tuple[int, str, float | None]  # the uid in the key, a member of the key, and its score
 
 
-def members(source: Store, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[Member]]:
-    """The members of a set of each person, in chunks of at most AT_ONCE. One round trip for SETS_AT_ONCE people, and
-    one more for each further AT_ONCE members of a set. A member may come twice."""
+def members(source: Store, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[Member]:
+    """The members of a set of each person. One round trip for SETS_AT_ONCE people, and one more for each further
+    AT_ONCE members of a set. A member may come twice."""
     for some in batches(uids, SETS_AT_ONCE):
-        pipe = source.pipeline()
-        scans = [(uid, ask(pipe, key(uid), 0)) for uid in some]
-        pipe.execute()
-        for uid, scan in scans:
-            cursor, found = scan.value
-            yield from _split(uid, found)
-            while cursor:
-                rest = ask(pipe, key(uid), cursor)
-                pipe.execute()
-                cursor, found = rest.value
-                yield from _split(uid, found)
+        first = answers(source, lambda pipe, uid: ask(pipe, key(uid), 0), some)
+        for uid, (cursor, found) in first.items():
+            while found or cursor:
+                yield from ((uid, member, score) for member, score in found)
+                cursor, found = answer(source, ask, key(uid), cursor) if cursor else (0, [])
 
 
-def _split(uid: int, found: list[tuple[str, float | None]]) -> Iterator[list[Member]]:
-    for start in range(0, len(found), AT_ONCE):
-        yield [(uid, member, score) for member, score in found[start : start + AT_ONCE]]
-
-
-def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[ForeignEdge]]:
+def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[ForeignEdge]:
     """The edges in the sets of these people, as `members` reads them. Members that are no ids are noted."""
-    for chunk in members(source, key, uids, ask):
-        found = []
-        for uid, member, score in chunk:
-            target = parse_id(member)
-            if target is None:
-                source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
-            else:
-                found.append(ForeignEdge(uid, target, seconds_of(score)))
-        yield found
+    for uid, member, score in members(source, key, uids, ask):
+        target = parse_id(member)
+        if target is None:
+            source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
+        else:
+            yield ForeignEdge(uid, target, seconds_of(score))
 
 
 # ---- posts

@@ -36,7 +36,7 @@ class Reader:
 
     def follows(self, uids):
         for _ in range(AT_ONCE + 1):
-            yield [ForeignEdge(1, 2, LONG_AGO)]
+            yield ForeignEdge(1, 2, LONG_AGO)
 
     def posts(self):
         for start in range(1, MANY, AT_ONCE):
