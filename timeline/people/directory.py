@@ -34,7 +34,7 @@ from timeline.people.lists import (
 )
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.relation import BlocksViewer, ask_standing
+from timeline.relations.relation import BlocksViewer, ask_among, ask_standing
 from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
@@ -44,9 +44,6 @@ FollowDate = tuple[int, int]  # uid, unix second of the follow
 Side = Literal["followers", "following"]
 
 FIRST_COMPARED = 500  # rows; COMPARED of them hold the store for 5 ms, and a process for 12
-
-# By viewer's uid and follower's; 300 bytes an entry, 1.5 MB in all.
-_follow_me: Memory[tuple[int, int], bool] = Memory(size=5000, seconds=5)
 
 
 class FollowPages:
@@ -127,27 +124,12 @@ class FollowPages:
         muted = ask_standing(pipe, MUTE, owner, uids) if is_own else None
         # On the viewer's own followers page every row follows the viewer, so no row says it.
         all_follow = is_own and self._is_of_followers
-        follow_me = None if me is None or all_follow else _ask_follow_me(pipe, me, uids)
+        follow_me = ask_among(pipe, keys.followers(me), uids) if uids and me is not None and not all_follow else None
         pipe.execute()
         my_muted = muted.value if muted else set()
         people = {uid: replace(one, muted=uid in my_muted) for uid, one in listed.value.items()}
         my_followers = follow_me.value if follow_me else set()
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
-
-
-def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Result[set[int]]:
-    """Those of these users that follow `me`. At most one command, for those that are not cached; caches them."""
-    cached = {uid: follows for (_, uid), follows in _follow_me.some((me, uid) for uid in uids).items()}
-    unknown = [uid for uid in uids if uid not in cached]
-    scores = pipe.zmscore(keys.followers(me), [str(uid) for uid in unknown]) if unknown else None
-
-    def read() -> set[int]:
-        for uid, score in zip(unknown, scores.value if scores else (), strict=True):
-            cached[uid] = score is not None
-            _follow_me.put((me, uid), cached[uid])
-        return {uid for uid, follows in cached.items() if follows}
-
-    return Result(read)
 
 
 def _ask_may_see(pipe: Pipe, me: int | None, them: int) -> Result[None]:
