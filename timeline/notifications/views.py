@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Literal, get_args
 
 from django import forms
@@ -39,15 +38,9 @@ from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 ToldAs = Literal["reporter", "reported"]
 
 
-class Outcome(StrEnum):
-    """What a decision means to those who are told."""
-
-    DISMISSED = "dismissed"
-    WARNED = "warned"
-    POST_DELETED = "post_deleted"
-    PICTURE_DELETED = "picture_deleted"
-    SANCTIONED = "sanctioned"
-
+# What a decision is to those who are told. Another page names the sanction.
+SANCTIONED = "sanctioned"
+OUTCOMES = (*(action for action in Action if action not in SANCTIONS), SANCTIONED)
 
 BEGINNING = 80  # characters of the text of a post
 NAMED = 2  # people of a group
@@ -58,7 +51,7 @@ GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": GROUPED})
 SENTENCE = Fragment("timeline/notifications/_sentence.html", shape={"kind": GROUPED, "named": (1, 2)})
 BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
 STOPPED = Fragment("timeline/notifications/_stopped.html")
-DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(ToldAs), "action": tuple(Outcome)})
+DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(ToldAs), "action": OUTCOMES})
 
 
 def _with_line(items: Sequence[Item], by: Rendering, read: int, line_after: int | None) -> bytes:
@@ -123,7 +116,7 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         by.language,
         is_new=item.group.place.score > read,
         told=told,
-        action=_outcome(report),
+        action=SANCTIONED if report.action in SANCTIONS else report.action or Action.DISMISS,
         has_deletion=bool(report.deleted),
         deleted=len(report.deleted),
         has_reason=bool(_said(report, told)),
@@ -148,36 +141,18 @@ def _said(report: Report, told: ToldAs) -> str:
     return report.decision.reason
 
 
-def _outcome(report: Report) -> Outcome:
-    return Outcome.SANCTIONED if report.action in SANCTIONS else Outcome(report.action or Action.DISMISS)
-
-
 # ---- The form of the settings of notices.
-
-
-LABELS = {
-    NoticeKind.FOLLOW: gettext_lazy("Someone follows you"),
-    NoticeKind.LIKE: gettext_lazy("Someone likes your post"),
-    NoticeKind.REPOST: gettext_lazy("Someone reposts your post"),
-    NoticeKind.REPLY: gettext_lazy("Someone replies to you"),
-    NoticeKind.QUOTE: gettext_lazy("Someone quotes your post"),
-    NoticeKind.MENTION: gettext_lazy("Someone mentions you"),
-}
-
-
-def _box(kind: NoticeKind) -> forms.BooleanField:
-    return forms.BooleanField(label=LABELS[kind], required=False)
 
 
 class KindsForm(forms.Form):
     """The kinds of notices that a user gets: a box for each, so that an error page keeps them all."""
 
-    follow = _box(NoticeKind.FOLLOW)
-    like = _box(NoticeKind.LIKE)
-    repost = _box(NoticeKind.REPOST)
-    reply = _box(NoticeKind.REPLY)
-    quote = _box(NoticeKind.QUOTE)
-    mention = _box(NoticeKind.MENTION)
+    follow = forms.BooleanField(label=gettext_lazy("Someone follows you"), required=False)
+    like = forms.BooleanField(label=gettext_lazy("Someone likes your post"), required=False)
+    repost = forms.BooleanField(label=gettext_lazy("Someone reposts your post"), required=False)
+    reply = forms.BooleanField(label=gettext_lazy("Someone replies to you"), required=False)
+    quote = forms.BooleanField(label=gettext_lazy("Someone quotes your post"), required=False)
+    mention = forms.BooleanField(label=gettext_lazy("Someone mentions you"), required=False)
 
 
 # ---- Views
