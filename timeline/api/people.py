@@ -33,7 +33,7 @@ from timeline.api.reading import accounts_of, forget_profile, read_accounts, rea
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.people.directory import FollowPages, HiddenPart, Hides, People, Side, ends, hidden_part, search_query
-from timeline.people.lists import Cursor, ListedPerson, id_cursor
+from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden
 from timeline.relations import relations
 from timeline.relations.actions import why_not_followed
@@ -423,15 +423,15 @@ def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Entity]:
 def accounts_page(
     call: Call,
     rows: Sequence[Cursor],
-    older: str | None,
+    older: Cursor | None,
     shown: Callable[[Entity, Cursor], Entity] = lambda account, row: account,
 ) -> Listed:
     """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises Invalid."""
-    since, last = call.cursor("since_id"), id_cursor(older)
+    since = call.cursor("since_id")
     new = {int(row.member): row for row in rows if since is None or row > since}
     found = accounts_of(connect(), origin_of(call.request), new)
     newest = number_of(next(iter(new.values()))) if new else None
-    next_one = number_of(last) if last is not None and len(new) == len(rows) else None
+    next_one = number_of(older) if older is not None and len(new) == len(rows) else None
     return listed([shown(account, new[uid]) for uid, account in found.items()], newest, next_one)
 
 

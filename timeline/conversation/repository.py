@@ -452,7 +452,7 @@ class ActedByPage:
     author: User  # of the post
     pid: int
     rows: list[tuple[Cursor, ListedPerson]]
-    older: str | None  # the cursor of the next page; None on the last page
+    older: Cursor | None  # of the next page; None on the last page
     hides_all: bool  # there are such people, of whom the viewer sees none
 
     @property
@@ -498,7 +498,7 @@ class ActedBy:
         shown = stored_rows(self._mirror(pid), found[:size])
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         cursors = {uid: Cursor(score, str(uid)) for uid, score in shown}
-        older = str(cursors[shown[-1][0]]) if shown and len(found) > size else None
+        older = cursors[shown[-1][0]] if shown and len(found) > size else None
         rows = [(cursors[uid], person) for uid, person in people.items()]
         return ActedByPage(author, pid, rows, older, hides_all=bool(shown) and not rows)
 

@@ -133,7 +133,7 @@ def acted_by(request: RetwisRequest, username: str, pid: int, of: Relation) -> H
         more=found.older is not None,
         **about_post(found.author, found.pid),
         rows=listed(found.people, by),
-        older=found.older or "",
+        older=str(found.older or ""),
     )
 
 

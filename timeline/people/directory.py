@@ -97,7 +97,7 @@ class FollowPages:
         else:
             return PeoplePage(person, edges, None)
         uid, since = last
-        return PeoplePage(person, edges, str(Cursor(since, str(uid))), further)
+        return PeoplePage(person, edges, Cursor(since, str(uid)), further)
 
     def _below(self, key: str, last: FollowDate, number: int) -> Scored:
         """Two round trips."""
@@ -180,7 +180,7 @@ class People(Repository):
             if person is not None and person.user.username == name:
                 _uids.put(name, person.user.uid)
                 people.append(replace(person, joined=when))
-        return PeopleList(people, str(Cursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
+        return PeopleList(people, Cursor(shown[-1][1], shown[-1][0]) if len(rows) > PEOPLE_A_PAGE else None)
 
     def most_followed(self, viewer: Viewer, before: Cursor | None) -> PeopleList:
         """A page of users, the most followed first; without users that have no followers. Two round trips with cached
@@ -190,7 +190,7 @@ class People(Repository):
         listed = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         dates = answer(self._store, ask_join_dates, [person.user for person in listed.values()])
         people = [replace(listed[uid], joined=dates.get(uid)) for uid, _ in shown if uid in listed]
-        older = str(Cursor(shown[-1][1], str(shown[-1][0]))) if shown and len(rows) > PEOPLE_A_PAGE else None
+        older = Cursor(shown[-1][1], str(shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
         return PeopleList(people, older)
 
     def _rows(self, viewer: Viewer, key: str, before: Cursor | None) -> Scored:
@@ -381,7 +381,7 @@ class HiddenPerson(NamedTuple):
 
 class HiddenPart(NamedTuple):
     rows: list[Cursor]
-    older: str | None  # the cursor of the next page; None on the last page
+    older: Cursor | None  # the cursor of the next page; None on the last page
 
 
 class HiddenLists(NamedTuple):
@@ -409,7 +409,7 @@ def hidden_part(store: Store, viewer: Viewer, kind: Hides, before: Cursor | None
         lambda pipe, me: read_rows(pipe, key(me), before, size + 1, Result(lambda: None))
     )
     rows = _that_stand(kind, key(me.uid), found)[:size]
-    return HiddenPart(rows, str(rows[-1]) if rows and len(found) > size else None)
+    return HiddenPart(rows, rows[-1] if rows and len(found) > size else None)
 
 
 def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, list[Cursor]]]:

@@ -116,7 +116,7 @@ class PeoplePage:
 
     person: User
     edges: list[FollowRow]
-    older: str | None  # the cursor of the next page; None on the last page
+    older: "Cursor | None"  # the cursor of the next page; None on the last page
     further: bool = False  # COMPARED rows were read and there are more; the next page may have no rows
 
 
@@ -132,7 +132,7 @@ class PeopleList:
     """A page of people."""
 
     people: list[ListedPerson]
-    older: str | None  # the cursor of the next page; None on the last page
+    older: "Cursor | None"  # the cursor of the next page; None on the last page
 
 
 @dataclass(frozen=True, slots=True)

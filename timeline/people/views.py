@@ -39,7 +39,7 @@ from timeline.people.directory import (
     search_query,
 )
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
-from timeline.people.lists import By, ListedPerson, Show, choice, id_cursor, name_cursor
+from timeline.people.lists import By, Cursor, ListedPerson, Show, choice, id_cursor, name_cursor
 from timeline.relations.actions import FOR_DAYS
 from timeline.relations.feature import BLOCKS
 from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse
@@ -66,7 +66,7 @@ def follows(request: RetwisRequest, username: str, side: Side) -> HttpResponse:
         rows=follow_rows(found.edges, by),
         newest_at=f"{request.path}?show={which}" if which else request.path,
         here_at=request.path,
-        older=found.older or "",
+        older=str(found.older or ""),
     )
 
 
@@ -101,7 +101,7 @@ def _people_page(
     q: str = "",
     order: By = By.NEWEST,
     later: bool = False,
-    older: str | None = None,
+    older: Cursor | None = None,
 ) -> HttpResponse:
     """The page of these people. `more`: there are others."""
     by = rendering(request)
@@ -118,7 +118,7 @@ def _people_page(
         number=len(people),
         rows=listed(people, by),
         more=more,
-        older=quote(older or ""),
+        older=quote(str(older or "")),
     )
 
 

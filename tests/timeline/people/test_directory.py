@@ -15,7 +15,7 @@ from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory
 from timeline.people.directory import People
-from timeline.people.lists import id_cursor, name_cursor
+from timeline.people.lists import Cursor
 from timeline.relations.relations import Follows
 
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
@@ -78,9 +78,9 @@ def test_when_the_last_row_of_a_page_is_removed_the_next_page_leaves_no_row_out(
     for uid in range(1, 9):
         add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
     first = People(store).newest(Viewer(store, ""), None)
-    assert first.older == f"{LONG_AGO + 1}-person6"
+    assert first.older == Cursor(LONG_AGO + 1, "person6")
     raw.zrem("users_by_time", "person6")
-    second = People(store).newest(Viewer(store, ""), name_cursor(first.older))
+    second = People(store).newest(Viewer(store, ""), first.older)
     # All rows of the same second come again.
     assert [person.user.username for person in second.people] == ["person7", "person5", "person4"]
 
@@ -124,7 +124,7 @@ def test_all_pages_together_have_every_user_even_when_one_is_removed_meanwhile(s
         """The names on all pages; `removed` goes when it is the last row of a page."""
         found, before = [], None
         while True:
-            page = People(store).newest(Viewer(store, ""), name_cursor(before))
+            page = People(store).newest(Viewer(store, ""), before)
             found += [person.user.username for person in page.people]
             if page.older is None:
                 return found
@@ -154,9 +154,9 @@ def test_when_the_last_row_gains_followers_the_next_page_leaves_no_row_out(store
     for uid in range(1, 8):
         add_user(raw, uid, f"person{uid}", LONG_AGO, followers=2)
     first = People(store).most_followed(Viewer(store, ""), None)
-    assert first.older == "2-5"
+    assert first.older == Cursor(2, "5")
     raw.zadd("users_by_followers", {5: 90})
-    second = People(store).most_followed(Viewer(store, ""), id_cursor(first.older))
+    second = People(store).most_followed(Viewer(store, ""), first.older)
     assert [person.user.uid for person in second.people] == [7, 6, 4]  # all rows with two followers again
 
 

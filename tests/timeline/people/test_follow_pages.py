@@ -44,7 +44,7 @@ def read_all_pages(store, side, show, name="alice"):
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
-        page = FollowPages(store, side).page(Viewer(store, ""), name, id_cursor(before), show)
+        page = FollowPages(store, side).page(Viewer(store, ""), name, before, show)
         found += [edge.listed.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
@@ -140,12 +140,12 @@ def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
     read = FollowPages(store, "followers").page
     first = read(Viewer(store, ""), "alice", None, show)
-    second = read(Viewer(store, ""), "alice", id_cursor(first.older), show)
+    second = read(Viewer(store, ""), "alice", first.older, show)
     assert [edge.listed.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
     if change != "removed":
         raw.zadd("followers:1", {FIRST + 3: 5000 if change == "moved up" else 10})
-    third = read(Viewer(store, ""), "alice", id_cursor(second.older), show)
+    third = read(Viewer(store, ""), "alice", second.older, show)
     assert [edge.listed.user.uid for edge in third.edges] == [
         FIRST + 5,
         FIRST + 4,

@@ -32,7 +32,7 @@ from tests.support.stores.seam import killed_before_round_trip
 from timeline.conversation.repository import Threads
 from timeline.people import directory
 from timeline.people.directory import FollowPages
-from timeline.people.lists import Cursor, Show, id_cursor
+from timeline.people.lists import Cursor, Show
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.records import one_post
 from timeline.timelines import everyone, pagination
@@ -223,7 +223,7 @@ class SiteChecks(RuleBasedStateMachine):
         person = self.model.named(name)
 
         def read(before):
-            return FollowPages(self.store, side).page(self.viewer(viewer), name, id_cursor(before), show)
+            return FollowPages(self.store, side).page(self.viewer(viewer), name, before, show)
 
         if person is None:
             with pytest.raises(self.missing_user_error(name)):
@@ -235,9 +235,9 @@ class SiteChecks(RuleBasedStateMachine):
         assert edges_on(pages) == expected
         if row < len(expected):
             since, uid = expected[row].since, expected[row].listed.user.uid
-            assert edges_on(all_pages(read, str(Cursor(since, str(uid))))) == expected[row + 1 :]
+            assert edges_on(all_pages(read, Cursor(since, str(uid)))) == expected[row + 1 :]
             rest = [edge for edge in expected if edge.since <= since]
-            assert edges_on(all_pages(read, str(Cursor(since, str(NO_ID))))) == rest
+            assert edges_on(all_pages(read, Cursor(since, str(NO_ID)))) == rest
 
     def check_post(self, viewer, name, pid):
         self.settle()
