@@ -46,18 +46,13 @@ from timeline.timelines.profile import known_followers
 
 def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dict[int, relations.Between]]:
     """What `me` and each of these people, at least one, are to each other. Six commands."""
-    members, now = [str(uid) for uid in people], time.time()
+    members = [str(uid) for uid in people]
     sets = (keys.following, keys.followers, keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
     asked = [pipe.zmscore(key(me), members) for key in sets]
 
     def read() -> dict[int, relations.Between]:
         rows = zip(*(scores.value for scores in asked), strict=True)
-        return {uid: of_one(*row) for uid, row in zip(people, rows, strict=True)}
-
-    def of_one(*scores: float | None) -> relations.Between:
-        follows, followed, blocks, blocked = [score is not None for score in scores[:4]]
-        muted, reposts = [until is not None and until > now for until in scores[4:]]
-        return relations.Between(follows, followed, relations.Hiding(relations.Blocks(blocks, blocked), muted, reposts))
+        return {uid: relations.between(row) for uid, row in zip(people, rows, strict=True)}
 
     return Result(read)
 
@@ -117,7 +112,7 @@ def _found(call: Call) -> tuple[User, User, relations.Blocks]:
 
 
 def _now(me: User, person: User) -> Entity:
-    return relationship_of(person.uid, answer(connect(), ask_between_each, me.uid, [person.uid])[person.uid])
+    return relationship_of(person.uid, answer(connect(), relations.ask_between, me.uid, person.uid))
 
 
 def follow(call: Call) -> object:

@@ -381,8 +381,8 @@ def _places(me: int, them: int) -> list[tuple[str, int]]:
     return [(keys.blocked(me), them), (keys.blocked(them), me), (keys.muted(me), them), (keys.muted_reposts(me), them)]
 
 
-def _hiding(scores: Sequence[str | None]) -> Hiding:
-    if not any(scores):
+def _hiding(scores: Sequence[str | float | None]) -> Hiding:
+    if scores.count(None) == len(scores):
         return HIDES_NOTHING
     blocks, blocked, *mutes = scores
     muted, reposts = [until is not None and float(until) > time.time() for until in mutes]
@@ -402,7 +402,8 @@ class Between(NamedTuple):
     hiding: Hiding
 
 
-def _between(scores: Sequence[str | None]) -> Between:
+def between(scores: Sequence[str | float | None]) -> Between:
+    """What these scores say, in the order in which `ask_between` asks for them."""
     follows, followed, *hiding = scores
     return Between(follows is not None, followed is not None, _hiding(hiding))
 
@@ -410,7 +411,7 @@ def _between(scores: Sequence[str | None]) -> Between:
 def ask_between(pipe: Pipe, me: int, them: int) -> Reply[Between]:
     """Six commands."""
     follows = [(keys.following(me), them), (keys.following(them), me)]
-    return pipe.zscore_each([*follows, *_places(me, them)], _between)
+    return pipe.zscore_each([*follows, *_places(me, them)], between)
 
 
 # ---- Likes: `likes:` is the truth, `liked_by:` its mirror. Both hold the unix second of each like.
