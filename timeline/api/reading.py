@@ -1,7 +1,7 @@
 """What answers need of the store beside posts and people: the profiles that accounts show, and what statuses say of
 their viewer. It travels in the round trips that read the posts."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS as FACTS
@@ -19,7 +19,7 @@ from timeline.api.entities import Entity, Profile, StatusDetails, account_of, st
 from timeline.people.lists import ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post
 from timeline.posts.reading.cached_posts import cached_records
-from timeline.relations.relations import FOLLOW_COUNTS, MUTED_THREADS, FollowCounts, follow_counts
+from timeline.relations.relations import FOLLOW_COUNTS, MUTED_THREADS, follow_counts
 from timeline.timelines.profile import PINNED
 
 # ---- Profiles. A process keeps them for seconds, as it keeps people.
@@ -28,19 +28,16 @@ from timeline.timelines.profile import PINNED
 class _ProfileRead(NamedTuple):
     """What one round trip says of a profile. Its dates may need another one, since they depend on it."""
 
-    bio: str
-    facts: tuple[str | None, ...]  # the fields FACTS
-    follows: FollowCounts
-    statuses: int
-    last_pid: int | None  # the newest of these
-    header: str  # the digest of the header; empty without one
+    undated: Profile
+    last_pid: int | None  # the newest status
 
 
 def _read(uid: int, replies: Sequence[Any]) -> _ProfileRead:
     (bio, header, *facts), statuses, newest, *sizes = replies
     pids = stored_ids(keys.updates(uid), newest)
     header = stored_digest(keys.user(uid), header)
-    return _ProfileRead(bio or "", tuple(facts), follow_counts(uid, sizes), statuses, pids[0] if pids else None, header)
+    undated = Profile(bio or "", tuple(facts_of(uid, *facts)), follow_counts(uid, sizes), statuses, header=header)
+    return _ProfileRead(undated, pids[0] if pids else None)
 
 
 _PROFILE = Question(
@@ -96,15 +93,13 @@ class NamedProfiles:
         joined = ask_join_dates(pipe, [by_uid[uid] for uid in new])
         times = _ask_times(pipe, [one.last_pid for one in new.values() if one.last_pid is not None])
         yield
-        made = {uid: _profile(uid, one, joined.value, times.value) for uid, one in new.items()}
+        since, dates = joined.value, times.value
+        made = {
+            uid: one.undated._replace(joined=since.get(uid, 0), last_status=dates.get(one.last_pid or 0))
+            for uid, one in new.items()
+        }
         self._found |= _profiles.put_all(made)
         return self._found
-
-
-def _profile(uid: int, one: _ProfileRead, joined: Mapping[int, int], times: Mapping[int, int]) -> Profile:
-    last = None if one.last_pid is None else times.get(one.last_pid)
-    facts = tuple(facts_of(uid, *one.facts))
-    return Profile(one.bio, facts, one.follows, one.statuses, joined.get(uid, 0), last, one.header)
 
 
 def _ask_times(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
