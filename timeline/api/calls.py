@@ -7,7 +7,7 @@ One view takes all of them (`views.py`).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from django.http import HttpRequest
@@ -123,25 +123,6 @@ def listed(items: Sequence[object], newest: str | None, older: str | None) -> Li
     """A page of a list that is read from its beginning: to what is newer leads `since_id`. `older`: the cursor of the
     next page; None on the last one."""
     return Listed(items, newest, older, older is not None, "since_id")
-
-
-T = TypeVar("T")
-
-
-def part_of(
-    call: Call, items: Sequence[T], name: Callable[[T], str], default: int, most: int
-) -> tuple[Sequence[T], str | None, str | None]:
-    """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
-    of its first and of its last item. Behind and before an item that is gone stand all: an app that goes through a list
-    and removes what it finds misses nothing. Raises Invalid."""
-    sent = call.sent
-    limit, after, since = sent.number("limit", default, most), sent.text("max_id"), sent.text("since_id")
-    if after:
-        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), 0) :]
-    if since:
-        items = items[: next((place for place, one in enumerate(items) if name(one) == since), len(items))]
-    part = items[:limit]
-    return part, name(part[0]) if part else None, name(part[-1]) if len(items) > len(part) else None
 
 
 LONGEST_KEPT = 200  # characters of an address that is kept; clients choose them

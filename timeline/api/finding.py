@@ -17,7 +17,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
-from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed
 from timeline.api.entities import Entity, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
@@ -87,9 +87,16 @@ def unfollow_tag(call: Call) -> object:
 
 
 def tags_followed(call: Call) -> object:
-    some, newest, older = part_of(call, followed_tags(connect(), call.viewer), lambda one: one.folded, 100, 200)
-    origin = origin_of(call.request)
-    return listed([tag_of(origin, one, following=True) for one in some], newest, older)
+    """The cursors are tags. Behind and before one that is followed no more stand all: an app that goes through the list
+    and unfollows what it finds misses nothing."""
+    origin, tags = origin_of(call.request), followed_tags(connect(), call.viewer)
+    names, after, since = [one.folded for one in tags], call.sent.text("max_id"), call.sent.text("since_id")
+    first = names.index(after) + 1 if after in names else 0
+    end = names.index(since) if since in names else len(names)
+    last = min(end, first + call.sent.number("limit", 100, 200))
+    newest, older = (names[first], names[last - 1]) if first < last else (None, None)
+    items = [tag_of(origin, one, following=True) for one in tags[first:last]]
+    return listed(items, newest, older if last < end else None)
 
 
 # ---- Search
