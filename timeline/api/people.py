@@ -30,8 +30,8 @@ from retwis_site.store.replies import Reading, Result, begun, trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, valid
 from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
-from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
+from timeline.moderation.views import REPORTS
 from timeline.people.directory import FollowPages, HiddenPart, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden

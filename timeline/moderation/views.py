@@ -31,9 +31,8 @@ from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
-from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import trip
-from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
     Queue,
     ShownPost,
@@ -73,7 +72,10 @@ from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding
 from timeline.timelines.pagination import post_cursor
 
-# ---- The form that reports a person or a post.
+# ---- The form that reports a person or a post, and how often a user may report.
+
+
+REPORTS = Limit("report", 30, 3600, "reports", gettext_lazy("Too many reports in a short time."))
 
 
 class ReportForm(forms.Form):
