@@ -31,7 +31,7 @@ from timeline.relations.relations import TagFollows
 from timeline.search.query import BadQuery, NothingToFind, Scope, UnknownPerson, parse
 from timeline.search.searching import begin
 from timeline.search.views import NOTHING_MEANT, ask_no_names, counted
-from timeline.tags.tags import NoSuchTag, Tag, ask_chosen_tag, followed_tags, tags_named
+from timeline.tags.tags import NoSuchTag, Tag, ask_chosen_tag, ask_viewers_tag, followed_tags, tags_named
 from timeline.tags.views import too_many_tags
 
 # ---- Tags
@@ -65,8 +65,8 @@ def _folded(call: Call) -> str:
 def tag(call: Call) -> object:
     """Also one that no post has had yet."""
     name = _folded(call)
-    [chosen] = call.viewer.ask(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
-    return tag_of(origin_of(call.request), chosen.tag, following=chosen.tag.following)
+    [found] = call.viewer.ask(lambda pipe, me: trip(ask_viewers_tag(pipe, me, name)))
+    return tag_of(origin_of(call.request), found, following=found.following)
 
 
 def follow_tag(call: Call) -> object:
@@ -81,9 +81,9 @@ def follow_tag(call: Call) -> object:
 
 def unfollow_tag(call: Call) -> object:
     name = _folded(call)
-    me, [chosen] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
+    me, [found] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_viewers_tag(pipe, me, name)))
     TagFollows(connect()).unfollow(me.uid, name)
-    return tag_of(origin_of(call.request), chosen.tag, following=False)
+    return tag_of(origin_of(call.request), found, following=False)
 
 
 def tags_followed(call: Call) -> object:

@@ -36,7 +36,8 @@ from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.links import folded, is_tag
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
-from timeline.relations.relations import Follows, TagFollows, ask_blocked, ask_follows_tag
+from timeline.relations.relation import ask_stands
+from timeline.relations.relations import TAG_FOLLOW, Follows, TagFollows, ask_blocked
 from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, chosen_tag
 
 # ---- Whom and what a new account may follow: tags and people, which the page offers; and following what was chosen.
@@ -54,7 +55,7 @@ def offered_to(store: Store, me: int, inviter: int | None) -> Offer:
     """At most OFFERED tags and people that `me` does not follow, the person who has invited them first. One round trip
     with tags, one with people, and those of `Explore.tags` and `Suggestions.for_user`."""
     tags = [one.tag for one in Explore(store).tags()] if settings.EXPLORE else []
-    follows = answers(store, lambda pipe, tag: ask_follows_tag(pipe, me, tag.folded), tags)
+    follows = answers(store, lambda pipe, tag: ask_stands(pipe, TAG_FOLLOW, me, tag.folded), tags)
     people = Suggestions(store).for_user(me, OFFERED, [] if inviter is None else [inviter])
     listed = answer(store, ask_listed, me, [one.user.uid for one in people])
     return Offer([tag for tag in tags if not follows[tag]][:OFFERED], listed.values())

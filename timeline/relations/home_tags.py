@@ -46,12 +46,6 @@ class HomeTags(Repository):
 HOME_TAGS = Question(("ZREVRANGE", keys.home_tags, 0, MOST_AT_HOME - 1), read=lambda me, replies: frozenset(replies[0]))
 
 
-def ask_has_at_home(pipe: Pipe, me: int, tag: str) -> Result[bool]:
-    """Whether `me` has chosen a tag. One command."""
-    since = pipe.zscore(keys.home_tags(me), tag)
-    return Result(lambda: since.value is not None)
-
-
 def leave_homes(store: Store, stand: Mapping[Edge, bool]) -> None:
     """Take back the choices of tags that are followed no more. `stand`: which follows of tags stand. One round trip
     where a follow has ended, and at most seven more where the tag was chosen."""

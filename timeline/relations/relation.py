@@ -337,6 +337,14 @@ def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[i
     return ask_among(pipe, relation.truth(who), targets, time.time() if relation.scores is Scores.UNTIL else -1)
 
 
+def ask_stands(pipe: Pipe, relation: Relation, who: int | None, target: str) -> Result[bool]:
+    """Whether a person has an edge to a tag; a visitor, None, has none. One command; none for a visitor."""
+    if who is None:
+        return Result(bool)
+    since = pipe.zscore(relation.truth(who), target)
+    return Result(lambda: since.value is not None)
+
+
 def ask_among(pipe: Pipe, key: str, ids: Collection[int], above: float = -1) -> Result[set[int]]:
     """Those of these ids, at least one, that are members of a sorted set with a score above this one. One command."""
     scores = pipe.zmscore(key, [str(one) for one in ids])

@@ -550,12 +550,6 @@ class TagFollows(Repository):
         Edges(self._store, TAG_FOLLOW).unset(Edge(me, tag))
 
 
-def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Result[bool]:
-    """Whether `me` follows a tag. One command."""
-    since = pipe.zscore(keys.tags_of(me), tag)
-    return Result(lambda: since.value is not None)
-
-
 # ---- All of them
 
 

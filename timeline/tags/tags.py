@@ -22,9 +22,9 @@ from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
 from timeline.relations.edges import Edges
-from timeline.relations.home_tags import HOME_TAG, HOME_TAGS, ask_has_at_home
-from timeline.relations.relation import Edge, ask_number
-from timeline.relations.relations import ask_follows_tag
+from timeline.relations.home_tags import HOME_TAG, HOME_TAGS
+from timeline.relations.relation import Edge, ask_number, ask_stands
+from timeline.relations.relations import TAG_FOLLOW
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part
 
 # ---- Pages of tags.
@@ -44,6 +44,7 @@ class ViewersTag(Tag):
 
     following: bool = False
     at_home: bool = False  # its posts stand in the viewer's home
+    is_known: bool = True  # some post had it once, or the viewer follows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +95,35 @@ class ChosenTag(NamedTuple):
     tag: ViewersTag
     number: int  # of all tags that the user follows
     number_at_home: int  # of those in their home
-    is_known: bool  # whether some post had it once
 
     @property
     def may_be_followed(self) -> bool:
         return self.tag.following or self.number < MOST_FOLLOWED
 
 
-def ask_chosen_tag(pipe: Pipe, me: int | None, folded: str) -> Result[ChosenTag]:
-    """A tag, and what `me` has chosen about it; a visitor, None, has chosen nothing. Five commands."""
+def ask_viewers_tag(pipe: Pipe, me: int | None, folded: str) -> Result[ViewersTag]:
+    """A tag, and what `me` has chosen about it; a visitor, None, has chosen nothing. Three commands."""
     spelling = pipe.hget(keys.tags(), folded)
-    if me is None:
-        return Result(lambda: ChosenTag(ViewersTag(folded, spelling.value or folded), 0, 0, spelling.value is not None))
-    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
-    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
+    following, at_home = ask_stands(pipe, TAG_FOLLOW, me, folded), ask_stands(pipe, HOME_TAG, me, folded)
 
-    def read() -> ChosenTag:
-        tag = ViewersTag(folded, spelling.value or folded, following.value, at_home.value)
-        return ChosenTag(tag, number.value, number_at_home.value, spelling.value is not None)
+    def read() -> ViewersTag:
+        is_known = spelling.value is not None or following.value
+        return ViewersTag(folded, spelling.value or folded, following.value, at_home.value, is_known)
 
     return Result(read)
 
 
+def ask_chosen_tag(pipe: Pipe, me: int, folded: str) -> Result[ChosenTag]:
+    """A tag, and what decides about a choice of it. Five commands."""
+    tag = ask_viewers_tag(pipe, me, folded)
+    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
+    return Result(lambda: ChosenTag(tag.value, number.value, number_at_home.value))
+
+
 def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
-    """As `ask_chosen_tag`. One round trip. Raises NoSuchTag for one that no post ever had and `me` does not follow."""
+    """As `ask_chosen_tag`. One round trip. Raises NoSuchTag for one that is not known."""
     found = answer(store, ask_chosen_tag, me, folded)
-    if not (found.is_known or found.tag.following):
+    if not found.tag.is_known:
         raise NoSuchTag(folded)
     return found
 
@@ -137,7 +141,6 @@ def followed_tags(store: Store, viewer: Viewer) -> list[Tag]:
 
 READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
 READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
-NOT_CHOSEN = Result(bool)
 
 
 class TagPages(Repository):
@@ -149,19 +152,14 @@ class TagPages(Repository):
         One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
         and one while the author of a post is not cached."""
         part = Part(before)
-        spelling, posts, following, at_home, acted = viewer.ask(
+        found, posts, acted = viewer.ask(
             lambda pipe, me: trip(
-                pipe.hget(keys.tags(), tag),
-                _ask_newest(pipe, tag, part, READ),
-                NOT_CHOSEN if me is None else ask_follows_tag(pipe, me, tag),
-                NOT_CHOSEN if me is None else ask_has_at_home(pipe, me, tag),
-                ask_latest_acted(pipe, me),
+                ask_viewers_tag(pipe, me, tag), _ask_newest(pipe, tag, part, READ), ask_latest_acted(pipe, me)
             )
         )
-        if spelling is None and not following:
+        if not found.is_known:
             raise NoSuchTag(tag)
-        page = self._filled(viewer, part, posts, acted, CombinedTags([tag]))
-        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), page)
+        return TagPage(found, self._filled(viewer, part, posts, acted, CombinedTags([tag])))
 
     def part(
         self,
@@ -407,7 +405,7 @@ def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:
     """Whether a choice has no mirror, another date there, or its tag is not followed."""
     uid, tag = choice
     here, there = pipe.zscore(keys.home_tags(uid), tag), pipe.zscore(keys.homes_of_tag(tag), str(uid))
-    follows = ask_follows_tag(pipe, uid, tag)
+    follows = ask_stands(pipe, TAG_FOLLOW, uid, tag)
     return Result(lambda: here.value is not None and (here.value != there.value or not follows.value))
 
 

@@ -14,7 +14,7 @@ from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.edges import Edges
-from timeline.relations.relation import PERSON, POST, TAG, Edge, Relation, Scores, ask_standing, to_person
+from timeline.relations.relation import PERSON, POST, TAG, Edge, Relation, Scores, ask_standing, ask_stands, to_person
 from timeline.relations.relations import (
     BOOKMARK,
     FOLLOW,
@@ -27,7 +27,6 @@ from timeline.relations.relations import (
     MutedThreads,
     Mutes,
     TagFollows,
-    ask_follows_tag,
     in_days,
 )
 
@@ -169,10 +168,7 @@ def test_a_mute_of_a_thread_stays_when_its_first_post_is_deleted(store, raw, pid
 def test_a_tag_is_followed_by_its_folded_text(store, raw, alice, tag):
     TagFollows(store).follow(ALICE, tag)
     assert raw.zrange("tags_of:1", 0, -1) == [tag]
-    pipe = store.pipeline()
-    answers = [ask_follows_tag(pipe, ALICE, tag), ask_follows_tag(pipe, ALICE, "other")]
-    pipe.execute()
-    assert [answer.value for answer in answers] == [True, False]
+    assert [answer(store, ask_stands, TAG_FOLLOW, ALICE, one) for one in (tag, "other")] == [True, False]
     TagFollows(store).unfollow(ALICE, tag)
     assert not raw.exists("tags_of:1")
     assert noted(raw) == []
