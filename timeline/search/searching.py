@@ -19,12 +19,12 @@ from accounts.users.repository import ask_owners
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
-from retwis_site.store.replies import Result, trip
+from retwis_site.store.replies import Reading, Result, trip
 from timeline.posts.entities import Post
 from timeline.posts.reading.moments import Bounds, moment
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import ask_authors
-from timeline.posts.reading.visibility import ask_acted, ask_latest_acted
+from timeline.posts.reading.visibility import LatestActed, ask_acted, ask_latest_acted
 from timeline.relations.relations import ask_followed
 from timeline.search import index
 from timeline.search.query import (
@@ -173,17 +173,17 @@ class Search:
         store: Store,
         terms: Sequence[str],
         ranges: Sequence[index.Range],
-        newest: NewestRanges | None,
+        newest: NewestRanges,
         within: Bounds,
         among: Among,
         reader: PostReader,
     ) -> None:
         """`ranges`: those below the end of `within`, the newest first, at most MOST_RANGES and one more. `newest`: what
-        was asked for before."""
+        was asked for before; it may be about others, or about none."""
         self._store = store
         self._terms = terms
         self._ranges = tuple(each for each in ranges if each.after > within.first)
-        self._newest = newest and newest._replace(others=[each for each in newest.others if each in self._ranges])
+        self._newest = newest._replace(others=[each for each in newest.others if each in self._ranges])
         self._within = within
         self._among = among
         self._reader = reader
@@ -197,7 +197,7 @@ class Search:
         """Ask in this round trip for what the first posts need: the newest ranges, if they were not asked for before,
         or further ones, if the newest have too few."""
         newest = self._newest
-        if newest is None or newest.proposals.ranges != self._ranges[:NEWEST_RANGES]:
+        if newest.proposals.ranges != self._ranges[:NEWEST_RANGES]:
             self._proposed = self._from_newest(ask_newest(pipe, self._ranges, self._terms))
             return
         ids = self._ids(newest.proposals)
@@ -281,14 +281,17 @@ def begin(
     below = LARGEST_ID + 1 if before is None else before
     all_ranges = index.known_ranges(store)
     ranges = index.highest(all_ranges, below, MOST_RANGES + 1)
-    asked_beside, acted, uids, of_newest = viewer.ask(
-        lambda pipe, me: trip(
+
+    def reading(pipe: Pipe, me: int | None) -> Reading[tuple[T, LatestActed, dict[str, int], NewestRanges]]:
+        asked = [] if query.names else terms(query, KnownPeople({}, me))  # the uids of named people are not known yet
+        return trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
-            ask_owners(pipe, query.names) if query.names else NO_UIDS,
-            _ask_newest(pipe, ranges, [] if query.names else terms(query, KnownPeople({}, me))),
+            ask_owners(pipe, query.names) if query.names else Result(dict[str, int]),
+            ask_newest(pipe, ranges if asked else (), asked),
         )
-    )
+
+    asked_beside, acted, uids, of_newest = viewer.ask(reading)
     me = viewer.uid
     for name in query.names:
         if name not in uids:
@@ -305,12 +308,3 @@ def begin(
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
     return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside
-
-
-NO_UIDS: Result[dict[str, int]] = Result(dict)
-
-
-def _ask_newest(pipe: Pipe, ranges: Sequence[index.Range], asked: Sequence[str]) -> Result[NewestRanges | None]:
-    """None without terms: the uids of named people are not known yet, by which posts are found."""
-    newest = ask_newest(pipe, ranges, asked) if asked else None
-    return Result(lambda: newest.value if newest else None)
