@@ -6,7 +6,7 @@ and the next run recognises what a killed run has left. The commit point is the 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from django.conf import settings
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, answers, batches, for_each
+from retwis_site.store.chunks import Writes, answers, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
@@ -120,7 +120,7 @@ def begin(store: Store) -> str:
     store.set(keys.next_user_id(), UNFINISHED)
     run = f"{UNFINISHED}-{nonce()}"
     store.set(keys.next_post_id(), run)
-    _clear(store)
+    clear(store, but=counters())
     return run
 
 
@@ -152,11 +152,14 @@ def is_used(store: Store) -> bool:
     )
 
 
-def _clear(store: Store) -> None:
-    """Remove every key of the key table except the counters. Keys of other programs stay, such as `user:settings`."""
+def clear(store: Store, but: Collection[str] = ()) -> int:
+    """Remove every key of the key table, with the KEY_PREFIX, except these. Keys of other programs stay, such as
+    `user:settings`. Returns how many were removed."""
+    removed = 0
     for names in store.scan_keys(matching("*"), AT_ONCE):
-        own = [name for name in names if is_ours(name) and name not in counters()]
-        for_each(store, lambda pipe, name: pipe.unlink(name), own)
+        own = [name for name in names if is_ours(name) and name not in but]
+        removed += sum(answers(store, lambda pipe, name: pipe.unlink(name), own).values())
+    return removed
 
 
 # ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.

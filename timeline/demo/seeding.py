@@ -17,7 +17,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
 from retwis_site.exceptions import NotDone
-from retwis_site.store import keys, kinds
+from retwis_site.store import keys
 from retwis_site.store.chunks import batches, for_each
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
@@ -368,14 +368,3 @@ def set_counters(store: Store, plan: Plan) -> None:
     pipe.set(keys.next_user_id(), str(plan.users))
     pipe.set(keys.next_post_id(), str(plan.posts))
     pipe.execute()
-
-
-def flush(store: Store) -> int:
-    """Delete every key of the key table with the KEY_PREFIX, and nothing else. Returns their number."""
-    deleted = 0
-    pipe = store.pipeline()
-    for batch in store.scan_keys(kinds.matching("*"), BATCH):
-        removed = [pipe.unlink(key) for key in batch if kinds.is_ours(key)]
-        pipe.execute()
-        deleted += sum(number.value for number in removed)
-    return deleted

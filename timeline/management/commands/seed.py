@@ -7,6 +7,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.examination import Census, examine_all
+from retwis_site.maintenance.filling import clear
 from retwis_site.management.base import StoreCommand, number
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
@@ -61,7 +62,7 @@ class Command(StoreCommand):
             )
         if interactive and seeding.is_used(store):
             self._confirm(store)
-        deleted = seeding.flush(store)
+        deleted = clear(store)
         Memory.clear_all()
         if deleted:
             self.say(f"{deleted} keys deleted.")
