@@ -3,8 +3,7 @@ the page where factors are added and removed."""
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pyotp
@@ -34,7 +33,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.identity import site_name
 from retwis_site.rendering.dates import day
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -278,34 +277,12 @@ def _show_key(request: RetwisRequest, me: User, form: NewAppForm | None = None, 
     uri = pyotp.TOTP(secret).provisioning_uri(name=me.username, issuer_name=site_name())
     context = {
         "form": form or NewAppForm(),
-        "qr": _qr_code(uri),
+        "qr": Html(segno.make(uri, error="m").svg_inline(light="#fff", svgclass=None, lineclass=None, omitsize=True)),
         "uri": uri,
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
         "key": signing.dumps(secret, salt=_salt(request)),
     }
     return form_page(request, "accounts/second_factor/new_totp.html", context)
-
-
-class QrCode(NamedTuple):
-    """A QR code as the path of an SVG: a line of the height 1 for each run of dark modules."""
-
-    size: int  # of each side, in modules, with the quiet zone
-    path: str
-
-
-def _qr_code(text: str) -> QrCode:
-    rows = [list(row) for row in segno.make(text, error="m").matrix_iter(border=4)]
-    runs = [f"M{at} {y + 0.5}h{len(run)}" for y, row in enumerate(rows) for at, run in _runs(row) if run[0]]
-    return QrCode(len(rows), "".join(runs))
-
-
-def _runs(row: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """The runs of equal modules, each with its place."""
-    at = 0
-    for _value, run in groupby(row):
-        found = list(run)
-        yield at, found
-        at += len(found)
 
 
 KEY_LIVES = 15 * 60  # seconds
