@@ -1,8 +1,7 @@
 """The key browser: one key, with its line of the key table, what the server says about it, and its first members; and
 the families of all keys."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from urllib.parse import quote
@@ -14,8 +13,7 @@ from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import READS
-from retwis_site.store.connection.recorder import keys_of
-from retwis_site.store.connection.transport import Preceded, Queued
+from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, keys_of
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
@@ -275,9 +273,6 @@ def beginning(text: str | None) -> int:
 
 
 # ---- What keys hold before and after some commands.
-#
-# Between the store and its transport, it looks at each key before the first command that may write it. Its own
-# commands are not recorded.
 
 
 @dataclass(frozen=True)
@@ -292,25 +287,29 @@ class ChangedKey:
     lines: Sequence[str]
 
 
-@dataclass
-class WatchedKeys:
-    """The keys that commands have written, with what each held before."""
+class WatchedKeys(Watch):
+    """The keys that a block writes, with what each held before. A recording learns of commands before they are sent: so
+    it looks at each key before the first command that may write it. Its own commands are not recorded."""
 
-    store: Store  # reads the keys
-    viewer: int  # the uid of the user who may see what is private
-    before: dict[str, FoundKey] = field(default_factory=dict)
+    def __init__(self, store: Store, viewer: int) -> None:
+        """`viewer`: the uid of the user who may see what is private."""
+        super().__init__()
+        self._store = Store(store.transport)
+        self._viewer = viewer
+        self._before: dict[str, FoundKey] = {}
 
-    def note(self, queued: Sequence[Queued]) -> None:
-        """Look at the keys that these commands may write, before they are sent. Three round trips for each new key."""
-        for command, _ in queued:
+    def add(self, commands: Sequence[Command]) -> RoundTrip:
+        """Three round trips for each new key."""
+        for command in commands:
             for key in keys_of(command) if command[0] not in READS else ():
-                if key not in self.before and (found := self._look(key)) is not None:
-                    self.before[key] = found
+                if key not in self._before and (found := self._look(key)) is not None:
+                    self._before[key] = found
+        return super().add(commands)
 
     def changes(self) -> tuple[list[ChangedKey], list[str]]:
         """The keys that are not as they were, and the names of those that are as before. Three round trips a key."""
         changed, same = [], []
-        for key, before in self.before.items():
+        for key, before in self._before.items():
             after = self._look(key)
             if after is None or (after.length == before.length and after.rows == before.rows):
                 same.append(shown_key(key))
@@ -321,19 +320,7 @@ class WatchedKeys:
     def _look(self, key: str) -> FoundKey | None:
         """None for a key that is not in the key table. In a context of its own no recording sees the commands."""
         line = line_of(key)
-        return Context().run(OneKey(self.store, key, line).look, 0, self.viewer) if line else None
-
-
-@contextmanager
-def watched_keys(store: Store, viewer: int) -> Iterator[WatchedKeys]:
-    """For the time of the block, the keys that `store` writes are noted. Its stores of single servers are not."""
-    transport = store.transport
-    watched = WatchedKeys(Store(transport), viewer)
-    store.transport = Preceded(transport, watched.note)
-    try:
-        yield watched
-    finally:
-        store.transport = transport
+        return Context().run(OneKey(self._store, key, line).look, 0, self._viewer) if line else None
 
 
 def _change(key: str, before: FoundKey, after: FoundKey) -> ChangedKey:

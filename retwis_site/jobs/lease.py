@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.client import Store
-from retwis_site.store.connection.transport import Preceded
 
 
 class Lease:
@@ -41,12 +40,14 @@ class LeasedStore(Store):
     """A store for what is written for a job. After the lease each command raises LeaseEnded, and is not sent."""
 
     def __init__(self, store: Store, lease: Lease) -> None:
-        super().__init__(Preceded(store.transport, lambda queued: lease.require()))
+        super().__init__(store.transport)
         self.gate = store.gate
         self._whole = store
+        self._lease = lease
 
-    def refuse_while_hanging(self) -> None:
-        self._whole.refuse_while_hanging()
+    def require(self) -> None:
+        self._lease.require()
+        self._whole.require()
 
     def note_timeout(self) -> None:
         self._whole.note_timeout()

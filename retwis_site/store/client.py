@@ -275,8 +275,8 @@ class Store(Commands):
         if self.gate is not None:
             self.gate.look_again(_names(queued))
 
-    def refuse_while_hanging(self) -> None:
-        """Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
+    def require(self) -> None:
+        """Called right before commands are sent. Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
             raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
 
@@ -340,7 +340,7 @@ class _Failures:
         self._store = store
 
     def __enter__(self) -> None:
-        self._store.refuse_while_hanging()
+        self._store.require()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, redis.ResponseError):  # raised while connecting; refused commands are among the replies
@@ -360,7 +360,7 @@ class RecordedRoundTrip(_Failures):
         self._noted: Sequence[recorder.RoundTrip] = ()
 
     def __enter__(self) -> None:
-        self._store.refuse_while_hanging()
+        self._store.require()
         self._noted = recorder.note(self._commands)
         self._began = time.perf_counter()
 

@@ -139,8 +139,8 @@ MUTANTS = [
     Mutant(
         "lease: what was claimed or added is written without it",
         "retwis_site/jobs/lease.py",
-        "Preceded(store.transport, lambda queued: lease.require())",
-        "store.transport",
+        "        self._lease.require()\n",
+        "",
         (LEASES,),
     ),
     Mutant(

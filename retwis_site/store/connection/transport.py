@@ -59,40 +59,6 @@ class Conversation(Protocol):
         """End the conversation; unread replies are dropped."""
 
 
-class Preceded:
-    """A `Transport` that calls `before` with the commands right before it sends them. If that raises, it sends nothing.
-    The single servers of `servers` are without it."""
-
-    def __init__(self, transport: Transport, before: Callable[[Sequence[Queued]], object]) -> None:
-        self._transport = transport
-        self._before = before
-
-    def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        self._before(queued)
-        return self._transport.exchange(queued)
-
-    def conversation(self) -> Conversation:
-        return _PrecededConversation(self._transport.conversation(), self._before)
-
-    def servers(self) -> list["redis.Redis"]:
-        return self._transport.servers()
-
-    def leave_replica(self) -> None:
-        self._transport.leave_replica()
-
-
-class _PrecededConversation:
-    def __init__(self, conversation: Conversation, before: Callable[[Sequence[Queued]], object]) -> None:
-        self._conversation = conversation
-        self._before = before
-        self.read = conversation.read
-        self.close = conversation.close
-
-    def write(self, queued: Sequence[Queued]) -> None:
-        self._before(queued)
-        self._conversation.write(queued)
-
-
 # ---- Connections to one address
 
 # A connection that was used in the last so many seconds is lent without a look at it. A server takes longer to start

@@ -10,7 +10,6 @@ from django.conf import settings
 
 from retwis_site.inspector.key_browser import ChangedKey
 from retwis_site.store import kinds
-from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import watching
 from tests.support.command_output import refuses, said
 from tests.support.stored_posts import write_posts
@@ -114,12 +113,6 @@ def test_what_would_command_the_terminal_is_not_printed(raw, trace):
     printed = trace("follow", "alice", "x\x1b[2J")
     assert "alice follows x" in printed
     assert "\x1b" not in printed
-
-
-def test_the_store_is_as_before_it_was_watched(trace):
-    transport = connect().transport
-    trace("home", "alice")
-    assert connect().transport is transport
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from accounts.users.entities import NoSuchUser, NotSignedIn
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, TooOften
 from retwis_site.inspector.changes import SentCommand, recorded_steps
-from retwis_site.inspector.key_browser import ChangedKey, watched_keys
+from retwis_site.inspector.key_browser import ChangedKey, WatchedKeys
 from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
@@ -64,7 +64,7 @@ class Command(StoreCommand):
                 self._trace(store, uid, {f"{name} opens the home timeline": first, "The same again": again})
 
     def _trace(self, store: Store, uid: int, actions: dict[str, Callable[[], object]]) -> None:
-        with watched_keys(store, uid) as watched:
+        with WatchedKeys(store, uid) as watched:
             for title, act in actions.items():
                 with watching() as watch:
                     _carry_out(act)
