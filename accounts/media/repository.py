@@ -229,6 +229,10 @@ class Pictures:
         found = {digest: info.value for digest, (info, own) in asked.items() if own.value is not None}
         return {digest: info for digest, info in found.items() if info is not None}
 
+    def is_waiting(self, uid: int, digest: str) -> bool:
+        """Whether nothing has come to show what this user has uploaded. One round trip."""
+        return self._store.zscore(keys.media_users(digest), str(Mark(UPLOAD, uid))) is not None
+
     def mark(self, mark: Mark, digests: Collection[str]) -> dict[str, Info]:
         """Say that something is about to show these pictures of its user: call it before the commit of that. What never
         comes to its commit loses them after an hour. Returns what is known of each. Two round trips; none without

@@ -37,9 +37,12 @@ def show(call: Call) -> object:
 
 
 def edit(call: Call) -> object:
-    """What is not sent stays. Five round trips. Raises NoSuchPost, Invalid."""
+    """What is not sent stays. Six round trips. Raises NoSuchPost, also for a picture that a post shows by now: an edit
+    of the post describes it. Raises Invalid."""
     me, digest = call.viewer.require_user(), call.named["id"]
     picture = _found(me.uid, digest)
+    if not Pictures(connect()).is_waiting(me.uid, digest):
+        raise NoSuchPost(digest)
     if "focus" in call.sent:
         picture = picture._replace(focus=_focus(call.sent))
     _describe(call, me.uid, picture)

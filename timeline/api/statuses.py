@@ -1,10 +1,12 @@
 """Statuses: publish, show, edit and delete them, and what people do with them."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from accounts.signing_in.forms import USERNAME
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
@@ -43,9 +45,12 @@ from timeline.timelines.profile import Pins
 # ---- What is sent for a new or edited status
 
 
-def _text(sent: SentTexts) -> str:
-    """This site hides no text behind a warning, so a warning stands above the text."""
-    return "\n\n".join(filter(None, (sent.text("spoiler_text"), sent.text("status"))))
+def _text(call: Call) -> str:
+    """This site hides no text behind a warning, so a warning stands above the text. `@ann@this.site` becomes `@ann`,
+    which is a mention: Mastodon's servers rewrite it, too."""
+    text = "\n\n".join(filter(None, (call.sent.text("spoiler_text"), call.sent.text("status"))))
+    own = rf"(?<![\w/@])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)"
+    return re.sub(own, r"\1", text, flags=re.ASCII | re.IGNORECASE)
 
 
 def _refuse_what_is_not_here(sent: SentTexts) -> None:
@@ -75,15 +80,16 @@ def _language(sent: SentTexts) -> str:
     return code if is_language(code) else ""
 
 
-def _new_post(sent: SentTexts, token: str, uid: int) -> tuple[NewPost, str]:
+def _new_post(call: Call, token: str, uid: int) -> tuple[NewPost, str]:
     """What is to be published, and its one-time token. Two round trips with pictures, else none; one more for a picture
     without a description. Raises Invalid, DescriptionMissing."""
+    sent = call.sent
     _refuse_what_is_not_here(sent)
     named = {"reply_to": sent.text("in_reply_to_id"), "quote": sent.text("quoted_status_id")}
     named["sensitive"] = "1" if sent.flag("sensitive") else None
     pictures = pictures_of(uid, sent.texts("media_ids"))
     require_descriptions(connect(), uid, pictures)
-    form = valid(PostForm({"body": _text(sent), "token": token, **named}, pictures=pictures))
+    form = valid(PostForm({"body": _text(call), "token": token, **named}, pictures=pictures))
     return replace(form.new_post, language=_language(sent)), form.cleaned_data["token"]
 
 
@@ -109,9 +115,13 @@ def _one(call: Call, pid: int) -> tuple[Post, Entity]:
 
 
 def publish(call: Call) -> object:
-    """Round trips as for `Posts.publish`, and four."""
-    me = call.viewer.require_user()
-    post, token = _new_post(call.sent, _token(call), me.uid)
+    """Round trips as for `Posts.publish`, and four. A repeated call is answered before anything of it is checked or
+    counted: two round trips, and those of the answer; the first one has one more for that."""
+    me, token = call.viewer.require_user(), _token(call)
+    before = Posts(connect()).already_published(me.uid, token) if token else None
+    if before is not None:
+        return _shown(call, before.pid)
+    post, token = _new_post(call, token, me.uid)
     RateLimits(connect()).count(POSTS, str(me.uid))
     published = Posts(connect()).publish(me.uid, post, token)
     forget_profile(me.uid)
@@ -145,7 +155,7 @@ def edit(call: Call) -> object:
         for one in sent.objects("media_attributes")
         if {"id", "description"} <= one.keys()
     ]
-    new = _text(sent) if "status" in sent or sent.text("spoiler_text") else None
+    new = _text(call) if "status" in sent or sent.text("spoiler_text") else None
     form = EditForm({"body": new}, post, said)
     body = None if new is None else valid(form).cleaned_data["body"]
     RateLimits(connect()).count(POSTS, str(me.uid))

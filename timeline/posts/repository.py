@@ -187,7 +187,7 @@ class Posts(Repository):
         try:
             links = links_of(self._store, uid, new)
         except TargetRefused:
-            published = self._already_published(uid, token)
+            published = self.already_published(uid, token)
             if published is None:
                 raise
             return published
@@ -220,7 +220,7 @@ class Posts(Repository):
             Delivery(job.store).deliver(job, uid, pid, now, followers.value)
         return Published(pid, now.body)
 
-    def _already_published(self, uid: int, token: str) -> Published | None:
+    def already_published(self, uid: int, token: str) -> Published | None:
         """The post of this token; None when the form was not sent before. Two round trips."""
         key = keys.idem(uid, token)
         pid = stored_id(key, self._store.get(key))

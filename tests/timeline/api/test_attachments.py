@@ -72,6 +72,18 @@ def test_a_picture_is_described_in_parts_and_anew_with_each_upload(store, raw, a
     assert 0 < raw.ttl(f"media_draft:1:{red}") <= 24 * 3600
 
 
+def test_a_picture_that_a_status_shows_is_described_by_an_edit_of_the_status_alone(store, raw, alice):
+    app, red = App(alice), upload(App(alice), description="Rd").json()["id"]
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
+    for said in ({"description": "Red"}, {"focus": "0.5,0"}):
+        answer = app.ask("PUT", f"/api/v1/media/{red}", said)
+        assert (answer.status_code, answer.json()) == (404, {"error": "Record not found"})
+    sent = {"media_attributes[][id]": red, "media_attributes[][description]": "Red"}
+    assert app.json("PUT", at, sent)["media_attachments"][0]["description"] == "Red"
+    upload(app)  # for another status
+    assert app.json("PUT", f"/api/v1/media/{red}", {"description": "Ruby"})["description"] == "Ruby"
+
+
 def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, alice):
     app, red = App(alice), upload(App(alice), description="Red").json()["id"]
     at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"

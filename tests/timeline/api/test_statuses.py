@@ -135,6 +135,23 @@ def test_a_repost_of_what_lists_hide_is_answered_as_its_post_is(store, raw, app,
     assert not raw.exists("reposts:1")
 
 
+def test_a_name_with_the_host_of_this_site_is_a_mention(store, raw, app, bob, carol):
+    status = publish(app, "@Bob@testserver: hi", spoiler_text="To @carol@TestServer.")
+    assert raw.hget("post:1", "body") == "To @carol.\n\n@Bob: hi"
+    assert [one["acct"] for one in status["mentions"]] == ["carol", "bob"]
+    assert raw.zrange("notices:3", 0, -1) == ["mention:1:1"]
+    for other in (
+        "@bob@testserver.example",
+        "@bob@testserver:80",
+        "https://example.com/@bob@testserver",
+        "x@bob@testserver",
+    ):
+        app.json("PUT", "/api/v1/statuses/1", {"status": other})
+        assert raw.hget("post:1", "body") == other
+    long = f"{'x' * 270} @bob@testserver"
+    assert app.json("PUT", "/api/v1/statuses/1", {"status": long})["mentions"][0]["acct"] == "bob"
+
+
 def test_a_call_that_is_repeated_publishes_once(store, raw, app):
     first, second = (
         app.json("POST", "/api/v1/statuses", {"status": text}, **{"Idempotency-Key": "a key: of any form"})
@@ -142,6 +159,19 @@ def test_a_call_that_is_repeated_publishes_once(store, raw, app):
     )
     assert first == second
     assert raw.zcard("updates:1") == 1
+
+
+def test_a_repeated_call_counts_for_no_limit_and_needs_nothing_that_was_there(store, raw, app, settings, bob):
+    settings.THROTTLE, settings.THROTTLES = True, {"post": 1}
+    target = publish(App(bob), "hello")["id"]
+    sent = {"status": "once", "in_reply_to_id": target}
+    first = app.json("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "1"})
+    assert app.ask("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "2"}).status_code == 429
+    App(bob).json("DELETE", f"/api/v1/statuses/{target}")
+    assert app.json("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "1"}) == first
+    assert (raw.zcard("updates:1"), raw.zcard("throttle:post:1")) == (1, 1)
+    app.json("DELETE", f"/api/v1/statuses/{first['id']}")
+    assert app.ask("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "1"}).status_code == 404
 
 
 def test_what_is_not_meant_for_everyone_is_not_published(store, raw, app):
