@@ -128,7 +128,8 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
     Sessions(connect()).end(me.uid, request.viewer.secret)
     guards.log_account_event(request, "logged out", me)
     response = guards.logged_out(request, _("You are logged out."))
-    response["Location"] = guards.to_login(request.get_full_path())["Location"]
+    for name, value in guards.to_login(request.get_full_path()).items():
+        response[name] = value
     return response
 
 

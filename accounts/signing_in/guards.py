@@ -30,6 +30,7 @@ from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES
+from retwis_site.http.security_headers import KEPT, OPENER
 from retwis_site.identity import FOR_STAFF
 from retwis_site.rendering.error_pages import error_page, has_text, kept_fields
 from retwis_site.store.client import connect
@@ -78,9 +79,25 @@ def for_secrets(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponse
     return guarded
 
 
+def keeps_opener(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """A view that may stand on the way to the consent of an app."""
+
+    def keeping(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        response = view(*args, **kwargs)
+        _keep_opener(response, page_after(cast(HttpRequest, args[0])))
+        return response
+
+    return update_wrapper(keeping, view)
+
+
+def _keep_opener(response: HttpResponseBase, after: str) -> None:
+    if after.startswith(reverse("oauth_authorize")):
+        response[OPENER] = KEPT
+
+
 def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view of a form with secrets, which a frozen user may send."""
-    return open_to_frozen(for_secrets(for_forms(view)))
+    return open_to_frozen(for_secrets(keeps_opener(for_forms(view))))
 
 
 def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:
@@ -187,6 +204,7 @@ def to_login(after: str) -> HttpResponseRedirect:
 def _redirect_on(view: str, after: str) -> HttpResponseRedirect:
     response = HttpResponseRedirect(_with_next(view, after))
     patch_cache_control(response, private=True, no_store=True)
+    _keep_opener(response, after)
     return response
 
 

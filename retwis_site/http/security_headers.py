@@ -25,18 +25,18 @@ POLICY = "; ".join(
 
 # Of a page whose form leads to an app, and of the redirect to it. Chromium asks `form-action` for each redirect that
 # follows, and only the app knows where its address leads on to: to its own pages at another host, or to the program on
-# a phone. Apps that have opened a window for the consent wait for what is said there, and until it is closed.
-OF_CONSENT = {
-    "Content-Security-Policy": POLICY.replace("form-action 'self'; ", ""),
-    "Cross-Origin-Opener-Policy": "unsafe-none",
-}
+# a phone. Apps that have opened a window for the consent wait for what is said there, and until it is closed: so all
+# answers on the way there keep the opener (`guards.keeps_opener`).
+OPENER = "Cross-Origin-Opener-Policy"
+KEPT = "unsafe-none"
+OF_CONSENT = {"Content-Security-Policy": POLICY.replace("form-action 'self'; ", ""), OPENER: KEPT}
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
+    OPENER: "same-origin",
 }
 
 

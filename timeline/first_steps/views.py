@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.settings.views import EDITS, ProfileForm
 from accounts.signing_in.forms import USERNAME
-from accounts.signing_in.guards import for_acting, for_forms, leading_on, never_store, page_after
+from accounts.signing_in.guards import for_acting, for_forms, keeps_opener, leading_on, never_store, page_after
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import stored_of
@@ -121,6 +121,7 @@ class FirstStepsForm(ProfileForm):
 
 
 @for_acting
+@keeps_opener
 @for_forms
 @never_store
 def first_steps(request: RetwisRequest) -> HttpResponse:

@@ -177,8 +177,23 @@ def test_a_visitor_logs_in_first_and_comes_back(tusky, browser, alice):
     to_login = visitor.get(wanted)
     assert urlsplit(to_login["Location"]).path == "/login/"
     assert parse_qs(urlsplit(to_login["Location"]).query)["next"] == [wanted]
-    back = visitor.post("/login/", {"username": "alice", "password": PASSWORD, "next": wanted})
-    assert back["Location"] == wanted
+    wrong, back = (
+        visitor.post("/login/", {"username": "alice", "password": password, "next": wanted})
+        for password in ("wrong", PASSWORD)
+    )
+    assert (wrong.status_code, back["Location"]) == (422, wanted)
+    for answer in (to_login, browser().get(to_login["Location"]), wrong, back):  # a window may have been opened for it
+        assert answer["Cross-Origin-Opener-Policy"] == "unsafe-none"
+    assert browser().get("/login/?next=/settings/apps/")["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(
+    "page", ["/register/", "/first-steps/", "/settings/recovery/", "/login/second/", "/login/passkey/"]
+)
+def test_all_pages_that_lead_a_window_to_the_consent_keep_its_opener(tusky, browser, alice, page):
+    who = browser(alice if page in ("/first-steps/", "/settings/recovery/") else None)
+    for answer in (who.get(page, {"next": address(tusky)}), who.post(page, {"next": address(tusky)})):
+        assert answer["Cross-Origin-Opener-Policy"] == "unsafe-none", (answer.status_code, answer.headers)
 
 
 def test_a_user_does_not_allow_it_or_takes_another_account(tusky, browser, alice, raw):
@@ -186,6 +201,7 @@ def test_a_user_does_not_allow_it_or_takes_another_account(tusky, browser, alice
     assert "error=access_denied" in me.post(address(tusky), {"deny": "1"})["Location"]
     other = me.post(address(tusky), {"switch": "1"})
     assert parse_qs(urlsplit(other["Location"]).query)["next"] == [address(tusky)]
+    assert other["Cross-Origin-Opener-Policy"] == "unsafe-none"
     assert me.get(address(tusky))["Location"].startswith("/login/")
     assert raw.keys("code:*") == []
 

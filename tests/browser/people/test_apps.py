@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.windows import WITHIN, sign_in
+from tests.support.people import PASSWORD
 
 VERIFIER = "v" * 50
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
@@ -67,11 +68,12 @@ def app_window(chromium, site):
     """A window that may go to another site."""
     contexts = []
 
-    def open_window(login, **options):
+    def open_window(login=None, **options):
         context = chromium.new_context(service_workers="block", **options)
         contexts.append(context)
         context.set_default_timeout(WITHIN)
-        sign_in(context, login, site.browser.origin)
+        if login is not None:
+            sign_in(context, login, site.browser.origin)
         return context.new_page()
 
     yield open_window
@@ -142,8 +144,9 @@ def test_the_address_of_an_app_may_lead_on_to_another_host(app_window, site, bac
     assert told(page, back.replace("127.0.0.1", "localhost")).keys() == {"code", "state"}
 
 
-def test_an_app_that_opens_the_consent_in_a_window_of_its_own_hears_of_it_there(app_window, site, back, alice):
-    page, origin = app_window(alice), site.browser.origin
+@pytest.mark.parametrize("logs_in", [False, True], ids=["a member", "a visitor"])
+def test_an_app_that_opens_the_consent_in_a_window_of_its_own_hears_of_it_there(app_window, site, back, alice, logs_in):
+    page, origin = app_window(None if logs_in else alice), site.browser.origin
     app = page.request.post(f"{origin}/api/v1/apps", form={"client_name": "Elk", "redirect_uris": back}).json()
     asked = {"response_type": "code", "client_id": app["client_id"], "redirect_uri": back}
     address = f"{origin}/oauth/authorize?{urlencode(asked)}"
@@ -151,6 +154,10 @@ def test_an_app_that_opens_the_consent_in_a_window_of_its_own_hears_of_it_there(
     with page.expect_popup() as opened:
         page.evaluate("address => {window.popup = window.open(address)}", address)
     popup = opened.value
+    if logs_in:
+        popup.get_by_label("Username").fill(alice.user.username)
+        popup.get_by_label("Password").fill(PASSWORD)
+        popup.get_by_role("button", name="Log in", exact=True).click()
     expect(popup.get_by_role("heading", name="Allow Elk?")).to_be_visible()
     assert not page.evaluate("window.popup.closed")
     popup.get_by_role("button", name="Allow", exact=True).click()
