@@ -67,9 +67,9 @@ class Visitor:
     is_authenticated = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Verified:
-    """A user whose password was right: a session may begin. Not frozen: `authenticate()` of Django sets `backend`."""
+    """A user whose password was right: a session may begin."""
 
     user: User
     generation: str = ""  # of the user's sessions, as read with the password
@@ -78,7 +78,6 @@ class Verified:
     way: str = ""  # how it was shown who it is: a `Way` of a session
     is_new: bool = False  # as `StoredPassword.is_new`
     digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
-    backend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
