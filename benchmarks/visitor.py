@@ -127,6 +127,6 @@ def people(client: redis.Redis) -> list[Viewer]:
     found = []
     for uid in map(int, client.hvals(keys.users())):
         username = str(client.hget(keys.user(uid), "username"))
-        login = sessions.open(Verified(User(uid, username)), Device("Firefox", "Linux"))
-        found.append(Viewer(uid, username, login.secret, "".join(rng.choices(CSRF_LETTERS, k=32))))
+        secret = sessions.open(Verified(User(uid, username)), Device("Firefox", "Linux"))
+        found.append(Viewer(uid, username, secret, "".join(rng.choices(CSRF_LETTERS, k=32))))
     return found

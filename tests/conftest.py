@@ -17,7 +17,6 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.media import repository as pictures
-from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
@@ -25,7 +24,7 @@ from retwis_site.store.connection.recorder import Command, Recording, keys_of
 from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
-from tests.support.people import register
+from tests.support.people import Login, register
 from tests.support.pictures import decoded_once
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import OWN_SETTINGS, end, run_server, run_site

@@ -103,7 +103,7 @@ class Answers(Repository):
             if any(self._store.hmget(keys.skeletons(), skeletons(asked.username))):
                 registration.give_up(begun)
                 raise NameTaken(asked.username)
-            return registration.complete(begun, asked.password, {"approved": act_id}).user.uid
+            return registration.complete(begun, asked.password, {"approved": act_id}).uid
         except NameTaken:
             uid = Users(self._store).find(asked.username) or 0
             approved, deleted = self._store.hmget(keys.user(uid), ["approved", "deleted"])

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from accounts.users.accounts import Registration
-from accounts.users.entities import OPERATOR, Login, NameTaken, Refused
+from accounts.users.entities import OPERATOR, NameTaken, Refused, User
 from accounts.users.names import skeletons
 from accounts.users.repository import Users, ask_owners, ask_user
 from retwis_site.exceptions import LeaseEnded
@@ -491,7 +491,7 @@ class Joining(Repository):
             raise NameTaken(username)
         check_name(self._store, username)
 
-    def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> Login | None:
+    def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> User | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.
         Raises Refused."""
         invitation = self.check_open(mode, code)
@@ -503,7 +503,7 @@ class Joining(Repository):
             return None
         return Registration(self._store).register(username, password)
 
-    def _join_invited(self, username: str, password: str, invitation: Invitation) -> Login:
+    def _join_invited(self, username: str, password: str, invitation: Invitation) -> User:
         """The use is taken under the new uid, before the fields from which a worker could finish the registration: so
         nobody joins without a use. A use without a registration is given back."""
         registration, invitations = Registration(self._store), Invitations(self._store)
@@ -514,10 +514,10 @@ class Joining(Repository):
             registration.give_up(begun)
             raise
         try:
-            login = registration.complete(begun, password, {"invited_by": str(invitation.by)})
+            user = registration.complete(begun, password, {"invited_by": str(invitation.by)})
         except NameTaken:
             invitations.give_back(use, invitation, begun.uid)
             raise
         with suppress(LeaseEnded):
             use.done()
-        return login
+        return user

@@ -280,13 +280,13 @@ def log_account_event(request: RetwisRequest, what: str, user: User) -> None:
 def begin_session(request: RetwisRequest, verified: Verified, after: str) -> HttpResponse:
     """Open a session for this browser. Returns a redirect to `after`, with the sign-in cookie. Round trips and errors
     of `Sessions.open`."""
-    login = Sessions(connect()).open(verified, device_of(request.headers.get("User-Agent", "")))
+    secret = Sessions(connect()).open(verified, device_of(request.headers.get("User-Agent", "")))
     rotate_token(request)
     response = HttpResponseRedirect(after)
-    cookies.keep(response, settings.AUTH_COOKIE, login.secret, COOKIE_LIVES)
+    cookies.keep(response, settings.AUTH_COOKIE, secret, COOKIE_LIVES)
     for feature in features():
         if feature.after_login is not None:
-            feature.after_login(request, response, login.user.uid)
+            feature.after_login(request, response, verified.user.uid)
     return response
 
 

@@ -14,7 +14,7 @@ from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import Login, Refused, Verified
+from accounts.users.entities import Refused, User, Verified
 from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.error_pages import error_page
@@ -53,11 +53,11 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         given = form.cleaned_data
         try:
             password = make_password(given["password1"])
-            login = joining.join(mode, given["username"], password, given.get("why", ""), code)
+            joined = joining.join(mode, given["username"], password, given.get("why", ""), code)
         except Refused as refusal:
             form.add_error("username", str(refusal))
         else:
-            return _joined(request, login)
+            return _joined(request, joined)
     context = {"form": form, "said": guards.said_at_login(request), "code": code, "invitation": invitation}
     after = _page_before(request)
     context |= {"next": after, "login": guards.leading_on("login", after)}
@@ -80,14 +80,14 @@ def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
         form.add_error("username", str(refusal))
 
 
-def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
-    if login is None:
+def _joined(request: RetwisRequest, user: User | None) -> HttpResponse:
+    if user is None:
         return done(request, _("Thank you. Log in later to see whether you can join."), "login")
     text = _("Welcome, %(name)s!")
-    messages.success(request, text % {"name": login.user.username})
-    guards.log_account_event(request, "registered", login.user)
+    messages.success(request, text % {"name": user.username})
+    guards.log_account_event(request, "registered", user)
     after = guards.leading_on(first_page(), guards.page_after(request))
-    return guards.begin_session(request, Verified(login.user), after)
+    return guards.begin_session(request, Verified(user), after)
 
 
 @guards.for_passwords

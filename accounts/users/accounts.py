@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.contrib.auth.hashers import get_hasher, is_password_usable, make_password
 
-from accounts.users.entities import Login, NameTaken, User
+from accounts.users.entities import NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import HASHES, Users, ask_owner, hash_that_counts, new_secret
 from retwis_site.exceptions import IdInUse, LeaseEnded, NotDone
@@ -38,7 +38,7 @@ class Begun(NamedTuple):
 class Registration(Repository):
     """Makes users."""
 
-    def register(self, username: str, password: str) -> Login:
+    def register(self, username: str, password: str) -> User:
         """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken, IdInUse."""
         return self.complete(self.begin(username), password, {})
 
@@ -52,7 +52,7 @@ class Registration(Repository):
         uid, job = self._new_uid(username, schema.mark if is_empty else lambda pipe: None)
         return Begun(uid, username, job)
 
-    def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> Login:
+    def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> User:
         """Make the user, with more `fields` in the hash. The secret is the official one, which no browser gets here.
         Five round trips. Raises NameTaken."""
         secret = new_secret()
@@ -64,7 +64,7 @@ class Registration(Repository):
             raise NameTaken(begun.username)
         with begun.job.ending():
             leased._list(begun.uid, begun.username, secret)
-        return Login(User(begun.uid, begun.username), secret)
+        return User(begun.uid, begun.username)
 
     def give_up(self, begun: Begun) -> None:
         """Make no user of a uid. Two round trips."""

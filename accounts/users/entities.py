@@ -80,17 +80,6 @@ class Verified:
     digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """A user who has just logged in or registered, and the secret for the cookie."""
-
-    user: User
-    secret: str
-
-    def __repr__(self) -> str:  # the secret stays out of logs
-        return f"Login({self.user!r})"
-
-
 class NoSuchUser(NotFound):
     """No user has this name."""
 

@@ -13,12 +13,11 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from accounts.users.entities import Login
 from retwis_site.store.client import Store, connect
 from tests.browser.support.console import Console
 from tests.browser.support.served import serving
 from tests.browser.support.windows import FLAGS, WIDE, WITHIN, find_chromium, sign_in
-from tests.support.people import register
+from tests.support.people import Login, register
 from tests.support.stores.store_faults import Server
 
 _numbers = itertools.count(1)

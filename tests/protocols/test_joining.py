@@ -46,7 +46,7 @@ def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, 
     monkeypatch.undo()
     finish_jobs(store, raw)
     assert_uses_are_accounts(store, raw, code)
-    assert join(store, "erik", code).user.username == "erik"
+    assert join(store, "erik", code).username == "erik"
     assert_sound(raw)
 
 
@@ -83,11 +83,11 @@ def test_the_end_of_an_invitation(store, raw, step):
     killed = killed_before_round_trip(step, lambda: Invitations(store).revoke(0, code))
     assert killed == (step < 2)
     if step:
-        assert Invitations(store).of(0) == []
+        assert Invitations(store).open([0]) == []
         with pytest.raises(NotInvited):
             join(store, "erik", code)
     else:
-        [one] = Invitations(store).of(0)
+        [one] = Invitations(store).open([0])
         assert one.left == 1
     assert raw.ttl(*raw.keys("uses:*")) > 0 if step < 2 else raw.keys("uses:*") == []
     assert_sound(raw)

@@ -8,9 +8,10 @@ from django.test import Client
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.viewer import AppToken, Viewer
-from accounts.users.entities import Login, NotSignedIn
+from accounts.users.entities import NotSignedIn
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect
+from tests.support.people import Login
 
 
 class App:

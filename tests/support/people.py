@@ -1,6 +1,7 @@
 """Registering users, and the passwords and secrets that the tests use."""
 
 from functools import cache
+from typing import NamedTuple
 
 from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
@@ -9,7 +10,8 @@ from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.accounts import Registration
-from accounts.users.entities import Login
+from accounts.users.entities import User
+from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 PASSWORD = "correct horse battery"
@@ -23,6 +25,13 @@ WEAK_PASSWORDS = [
     ("x" * 129, "1 character too many."),
     ("a null \0 in it", "Null characters"),
 ]
+
+
+class Login(NamedTuple):
+    """A user, and what the cookie of a browser has."""
+
+    user: User
+    secret: str
 
 
 def give_old_password(raw, uid: int, password: str = PASSWORD) -> str:
@@ -42,7 +51,7 @@ def hashed_password() -> str:
 def log_in(store: Store, name: str = "alice", password: str = PASSWORD) -> Login | None:
     """A login with a session of its own; None for a wrong password."""
     verified = authenticate(username=name, password=password)
-    return None if verified is None else Sessions(store).open(verified, Device("Firefox", "Linux"))
+    return verified and Login(verified.user, Sessions(store).open(verified, Device("Firefox", "Linux")))
 
 
 def signed_in(store: Store, login: Login) -> bool:
@@ -51,4 +60,6 @@ def signed_in(store: Store, login: Login) -> bool:
 
 
 def register(store: Store, username: str) -> Login:
-    return Registration(store).register(username, hashed_password())
+    """With the official secret, which opens a session, too."""
+    user = Registration(store).register(username, hashed_password())
+    return Login(user, str(store.hget(keys.user(user.uid), "auth")))

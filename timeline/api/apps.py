@@ -128,16 +128,16 @@ def register_person(call: Call) -> dict[str, Any]:
     try:
         joining.check_name(typed["username"])  # such a refusal counts for no limit, and costs no hash
         RateLimits(connect()).count(REGISTRATIONS, client_address(call.request))
-        login = joining.join(site.registration, typed["username"], make_password(password), why, code)
+        user = joining.join(site.registration, typed["username"], make_password(password), why, code)
     except Refused as refused:
         error = "ERR_TAKEN" if isinstance(refused, NameTaken) else "ERR_RESERVED"
         raise Invalid(
             f"Username: {refused}", {"username": [{"error": error, "description": str(refused)}]}
         ) from refused
-    if login is None:
+    if user is None:
         raise Forbidden(_("Thank you. Log in later to see whether you can join."))
-    log_account_event(call.request, "registered by an app", login.user)
-    token = Tokens(connect()).issue(Code(login.user.uid, "", app.id, scopes, OUT_OF_BAND))
+    log_account_event(call.request, "registered by an app", user)
+    token = Tokens(connect()).issue(Code(user.uid, "", app.id, scopes, OUT_OF_BAND))
     return token_entity(token, scopes)
 
 

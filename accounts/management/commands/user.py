@@ -78,10 +78,10 @@ class Create(UserCommand):
             raise CommandError(f"{username!r} cannot be a username: {' '.join(error.messages)}") from error
         password = new_password(username)
         try:
-            login = Registration(store).register(username, make_password(password))
+            user = Registration(store).register(username, make_password(password))
         except NameTaken as error:
             raise CommandError(f"The name {username!r} is taken. Upper and lower case count as the same.") from error
-        self.say(f"User {username} created with the id {login.user.uid}.")
+        self.say(f"User {username} created with the id {user.uid}.")
 
 
 class SetPassword(UserCommand):

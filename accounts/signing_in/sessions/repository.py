@@ -14,7 +14,7 @@ from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, s
 from accounts.signing_in.viewer import Viewer
 from accounts.users import repository as users
 from accounts.users.accounts import is_deleted
-from accounts.users.entities import Login, State, User, Verified
+from accounts.users.entities import State, User, Verified
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
@@ -73,8 +73,9 @@ class Sessions(Repository):
         deleted account."""
         Users(self._store).write(uid, {"prepared_password": f"{encoded} {prepared}"})
 
-    def open(self, verified: Verified, device: Device) -> Login:
-        """Begin a session on a device. Two round trips; two more when others have ended or are too many.
+    def open(self, verified: Verified, device: Device) -> str:
+        """Begin a session on a device. Returns its secret, for the cookie. Two round trips; two more when others have
+        ended or are too many.
 
         The commit is the HSET of its field: without it, the entry in `auths` opens nothing. The field has the
         generation that was read with the verified password. So a session that a password change came before has ended
@@ -90,7 +91,7 @@ class Sessions(Repository):
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
         self.remove(uid, {*SESSIONS.ended_in(stored.value), *SESSIONS.too_many_in(stored.value, kept=secret)})
-        return Login(verified.user, secret)
+        return secret
 
     def end(self, uid: int, secret: str) -> None:
         """End one session. Two round trips. The official secret is replaced instead: seven round trips.

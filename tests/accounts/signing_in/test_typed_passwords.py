@@ -19,7 +19,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import AccountDeletion, Registration
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import page_of
-from tests.support.people import PASSWORD, WEAK_PASSWORDS
+from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.stores.seam import before_round_trip
 
 NFC, NFD = partial(unicodedata.normalize, "NFC"), partial(unicodedata.normalize, "NFD")
@@ -66,7 +66,7 @@ def by_applying(browser, raw, store, typed, password):
 
 
 def with_account(store):
-    return Registration(store).register("alice", make_password(PASSWORD))
+    return register(store, "alice")
 
 
 def by_changing_it(browser, raw, store, typed, password):
@@ -187,9 +187,10 @@ def test_letters_that_only_look_alike_stay_different(raw, alice, store, before, 
 
 @pytest.mark.parametrize("address", ["/settings/password/", "/settings/delete/", "/settings/recovery/"])
 def test_a_page_that_asks_for_the_password_takes_both_forms(browser, raw, store, address):
-    login = Registration(store).register("alice", make_password(NFD(WORDS[1])))
+    member = browser(with_account(store))
+    raw.hset("user:1", "password", make_password(NFD(WORDS[1])))
     form = {"password": NFC(WORDS[1]), "password1": WORDS[0], "password2": WORDS[0], "confirm": "on"}
-    assert "Wrong password." not in browser(login).post(address, form).content.decode()
+    assert "Wrong password." not in member.post(address, form).content.decode()
 
 
 # ---- hashes from before

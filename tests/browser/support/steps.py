@@ -5,8 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from accounts.users.entities import Login
-from tests.support.people import PASSWORD
+from tests.support.people import PASSWORD, Login
 
 AGE = re.compile(r"^(now|\d+ (min|h))$")  # of a young post on a card
 

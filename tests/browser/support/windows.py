@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.users.entities import Login
+from tests.support.people import Login
 
 FLAGS = [
     "--no-sandbox",

@@ -37,11 +37,11 @@ LONG = 12_000  # characters of the random parts
 
 @pytest.fixture
 def site(served_by_one_worker, raw, store):
-    login = Registration(store).register("Alice", "!")
-    raw.hset(f"user:{login.user.uid}", "auth", SECRET)
-    raw.hset("auths", SECRET, str(login.user.uid))
+    user = Registration(store).register("Alice", "!")
+    raw.hset(f"user:{user.uid}", "auth", SECRET)
+    raw.hset("auths", SECRET, str(user.uid))
     for number in range(20):
-        Posts(store).publish(login.user.uid, NewPost(f"Hello @bob and https://example.com/{number}"), f"t{number}")
+        Posts(store).publish(user.uid, NewPost(f"Hello @bob and https://example.com/{number}"), f"t{number}")
     return served_by_one_worker
 
 

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.accounts import Registration
-from accounts.users.entities import Login, User, Verified
+from accounts.users.entities import User, Verified
 from retwis_site.jobs.outbox import LEASE
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
-from tests.support.people import hashed_password
+from tests.support.people import Login, register
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.notices import Inbox
 from timeline.posts.entities import NewPost
@@ -45,15 +44,15 @@ class Site:
 
     def registers(self, *names: str) -> None:
         for name in names:
-            login = Registration(self.store).register(name, hashed_password())
+            login = register(self.store, name)
             self._logins[login.user.uid] = login
             self._happened()
 
     def logs_in(self, uid: int, name: str, browser: str, system: str) -> str:
         """The secret of the session."""
-        login = Sessions(self.store).open(Verified(User(uid, name)), Device(browser, system))
+        secret = Sessions(self.store).open(Verified(User(uid, name)), Device(browser, system))
         self._happened()
-        return login.secret
+        return secret
 
     def follows(self, who: int, whom: int) -> None:
         Follows(self.store).follow(who, whom)

@@ -60,7 +60,7 @@ class Command(StoreCommand):
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing")
         try:
             valid_username(name)
-            return Registration(store).register(name, make_password(new_password(name))).user
+            return Registration(store).register(name, make_password(new_password(name)))
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
         except NameTaken as error:

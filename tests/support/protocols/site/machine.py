@@ -333,19 +333,19 @@ class SessionRules(ConversationRules):
             return
         assert verified.user == User(person.uid, person.name)
         before, known = self.standing(person.uid), self.raw.hgetall("auths").keys()
-        login = self.carry_out(lambda: Sessions(self.store).open(verified, device), dies)
+        secret = self.carry_out(lambda: Sessions(self.store).open(verified, device), dies)
         [*new] = self.raw.hgetall("auths").keys() - known
         self.model.may_be_stale.update(new)
         standing = self.standing(person.uid)
-        if login is not KILLED:
-            assert new == [login.secret]
+        if secret is not KILLED:
+            assert new == [secret]
         elif len(standing) > entities.SESSIONS.most:  # a check ends what the login has not ended
             self.finish()
             checks = SessionChecks(self.store).inconsistencies()
             assert [finding.repair() for finding in findings_of(self.store, checks, "users with too many sessions")]
             standing = self.standing(person.uid)
         begun = {*new} & {*standing}
-        assert begun == {*new} or login is KILLED
+        assert begun == {*new} or secret is KILLED
         # The sessions used least recently end when there are too many.
         stay = before[-(entities.SESSIONS.most - 1) :] if begun else before
         assert {*standing} == {*stay} | begun
@@ -441,22 +441,22 @@ class SiteMachine(SessionRules):
     def _register(self, name, password, dies):
         taken = self.model.named(name) or self.model.deleted_user(name)
         try:
-            login = self.carry_out(lambda: Registration(self.store).register(name, hashed(password)), dies)
+            user = self.carry_out(lambda: Registration(self.store).register(name, hashed(password)), dies)
         except NameTaken:
             assert taken
             return None
-        if login is KILLED:
+        if user is KILLED:
             self.finish()
         uid = int(self.raw.hget("users", name.lower()) or 0)
         if taken:
-            assert (login, uid) == (KILLED, taken.uid)
+            assert (user, uid) == (KILLED, taken.uid)
             return None
         if not uid:
-            assert login is KILLED
+            assert user is KILLED
             return None
         when, secret = self.raw.zscore("users_by_time", name), self.raw.hget(f"user:{uid}", "auth")
-        if login is not KILLED:
-            assert (login.user, login.secret, CLOCK.now) == (User(uid, name), secret, when)
+        if user is not KILLED:
+            assert (user, CLOCK.now) == (User(uid, name), when)
         self.model.people[uid] = Person(uid, name, int(when), password, secret)
         return self.model.people[uid]
 
