@@ -178,7 +178,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     """The viewer's open invitations. A POST makes one, or takes one back."""
     invitations, quota = Invitations(connect()), request.viewer.site.invites
     if request.method != "POST":
-        found = invitations.of(me.uid)
+        found = invitations.open([me.uid])
         rows = [
             (one.code, origin_of(request) + reverse("invited", args=[one.code]), moment(one.ends, active_language())[1])
             for one in found

@@ -26,7 +26,7 @@ from retwis_site.identity import Mode
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers, for_each
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import note_bad, parse_number, stored_names
 
@@ -280,28 +280,17 @@ class Invitations(Repository):
         self._store.hset(keys.invites(by), {made.code: str(uses)})
         return made
 
-    def of(self, by: int) -> list[Invitation]:
-        """The open invitations of a user, the first to end first. Two round trips; one more removes those that have
-        ended. One that is used up stays until then: a use may be given back."""
-        found = self.all([by])
-        ended = [one.code for one in found if one.ends <= time.time()]
-        for_each(self._store, lambda pipe, code: pipe.hdel(keys.invites(by), code), ended)
-        return [one for one in found if one.is_open]
-
     def open(self, by: Sequence[int]) -> list[Invitation]:
-        """The open invitations of several users, in their order, each user's first to end first. Two round trips."""
-        return [one for one in self.all(by) if one.is_open]
-
-    def all(self, by: Sequence[int]) -> list[Invitation]:
-        """The same, with those that are not open any more."""
+        """The open invitations of several users, in their order, each user's first to end first. Two round trips. One
+        that is used up stays until its end: a use may be given back."""
         stored = answers(self._store, lambda pipe, uid: pipe.hgetall(keys.invites(uid)), by)
-        found = [
-            one
-            for of_one in stored.values()
-            for one in sorted(filter(None, (read_invitation(code, uses) for code, uses in of_one.items())), key=_by_end)
-        ]
+        found: list[Invitation] = []
+        for codes in stored.values():
+            read = (read_invitation(code, uses) for code, uses in codes.items())
+            found += sorted(filter(None, read), key=lambda one: (one.ends, one.code))
         used = answers(self._store, lambda pipe, one: pipe.zcard(uses_of(one.code)), found)
-        return [replace(one, used=number) for one, number in used.items()]
+        counted = [replace(one, used=number) for one, number in used.items()]
+        return [one for one in counted if one.is_open]
 
     def find(self, code: str) -> Invitation:
         """The open invitation with this code; none of a user who is suspended or whose account is deleted. One round
@@ -353,10 +342,6 @@ class Invitations(Repository):
         was_there = bool(self._store.hdel(keys.invites(by), code))
         self._store.unlink(uses_of(code))
         return was_there
-
-
-def _by_end(invitation: Invitation) -> tuple[int, str]:
-    return invitation.ends, invitation.code
 
 
 def finish_use(store: Store, claim: Claim) -> None:

@@ -158,10 +158,10 @@ def test_an_answer_with_a_job_is_no_finding(joining_site, store, capsys):
 
 def test_a_use_without_an_account_is_given_back(joining_site, store, code, capsys):
     joining_site.zadd(uses_of(code), {"99": LONG_AGO})
-    assert Invitations(store).of(0) == []
+    assert Invitations(store).open([0]) == []
     assert doctor_findings(capsys, "--fix")[0] == {USES: 1}
     assert joining_site.zrange(uses_of(code), 0, -1) == ["2"]
-    assert Invitations(store).of(0)[0].left == 1
+    assert Invitations(store).open([0])[0].left == 1
 
 
 def test_a_use_of_a_deleted_account_stays_used(joining_site, store, code, bob, capsys):

@@ -162,7 +162,7 @@ def test_a_code_that_is_wrong_or_has_ended_opens_nothing(browser, store, raw, co
 def test_a_member_makes_and_takes_back_invitations_within_the_quota(member, raw, store):
     raw.hset("site", "invites", "1")
     member.post("/settings/invites/")
-    [one] = Invitations(store).of(1)
+    [one] = Invitations(store).open([1])
     assert one.code in member.get("/settings/invites/").content.decode()
     member.post("/settings/invites/")
     assert raw.hlen("invites:1") == 1
@@ -195,7 +195,7 @@ def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store
 def test_the_operator_gets_an_address(raw, store):
     output = StringIO()
     call_command("invite", "--uses", "3", stdout=output, stderr=StringIO())
-    [one] = Invitations(store).of(0)
+    [one] = Invitations(store).open([0])
     assert output.getvalue().strip() == f"http://localhost:8000/invited/{one.code}/"
     assert one.left == 3
 

@@ -253,7 +253,7 @@ def test_a_registration_with_an_invitation(scene, capsys):
         login = authenticate(username="dora", password=PASSWORD)
         assert login is not None or not through, where
         assert_uses_are_accounts(connect(), scene.raw, scene.code)
-        assert (Invitations(connect()).of(BOB) == []) == (login is not None), where
+        assert (Invitations(connect()).open([BOB]) == []) == (login is not None), where
         assert_sound(scene.raw)
 
     kill_at_every_command(scene, capsys, work, check)

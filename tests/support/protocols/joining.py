@@ -42,7 +42,7 @@ def assert_uses_are_accounts(store: Store, raw, code: str) -> None:
     invited = {uid for uid in raw.hvals("users") if raw.hexists(f"user:{uid}", "invited_by")}
     assert set(raw.zrange(key, 0, -1)) == invited
     by = int(code.partition("-")[0])
-    assert sum(one.left for one in Invitations(store).of(by)) == int(raw.hget(f"invites:{by}", code)) - len(invited)
+    assert sum(one.left for one in Invitations(store).open([by])) == int(raw.hget(f"invites:{by}", code)) - len(invited)
     assert raw.ttl(key) > 0 or not invited
 
 
