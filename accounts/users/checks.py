@@ -137,6 +137,25 @@ class AccountChecks(Searcher):
             ),
         ]
 
+    def orphans(self) -> list[Check]:
+        """What killed processes leave behind."""
+        return [
+            self._check_of(
+                "extra fields of deleted accounts",
+                keys.user,
+                looking(self._store, _ask_extra_fields),
+                repair=AccountDeletion(self._store).strip,
+            ),
+            self._check_of(
+                "old passwords that were replaced",
+                keys.user,
+                looking(self._store, _ask_replaced_password),
+                "old_password in {key}",
+                lambda uid: self._store.hdel(keys.user(uid), "old_password"),
+            ),
+            self._check_of("orphaned user: hashes", keys.user, self._orphans),
+        ]
+
     # ---- names and uids
 
     def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
@@ -199,6 +218,13 @@ class AccountChecks(Searcher):
         sets = [of(uid) for of in (keys.updates, keys.following, keys.followers)]
         return any(answers(self._store, lambda pipe, key: pipe.zcard(key), sets).values())
 
+    def _orphans(self, uids: Sequence[int]) -> list[int]:
+        """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
+        filling it."""
+        if not self._store.hlen(keys.users()):
+            return []
+        return [uid for uid in self.without_name(uids) if not self.was_registered(uid)]
+
     # ---- secrets
 
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
@@ -245,39 +271,6 @@ class AccountChecks(Searcher):
         owners = answers(self._store, ask_owner, names)
         usernames = usernames_of(self._store, [owner for owner in owners.values() if owner is not None])
         return [name for name, owner in owners.items() if usernames.get(owner or 0) != name]
-
-
-# ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
-
-
-class AccountOrphans(Searcher):
-    """Checks for `cleanup`."""
-
-    def orphans(self) -> list[Check]:
-        return [
-            self._check_of(
-                "extra fields of deleted accounts",
-                keys.user,
-                looking(self._store, _ask_extra_fields),
-                repair=AccountDeletion(self._store).strip,
-            ),
-            self._check_of(
-                "old passwords that were replaced",
-                keys.user,
-                looking(self._store, _ask_replaced_password),
-                "old_password in {key}",
-                lambda uid: self._store.hdel(keys.user(uid), "old_password"),
-            ),
-            self._check_of("orphaned user: hashes", keys.user, self._orphans),
-        ]
-
-    def _orphans(self, uids: Sequence[int]) -> list[int]:
-        """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
-        filling it."""
-        if not self._store.hlen(keys.users()):
-            return []
-        accounts = AccountChecks(self._store)
-        return [uid for uid in accounts.without_name(uids) if not accounts.was_registered(uid)]
 
 
 def _ask_extra_fields(pipe: Pipe, uid: int) -> Result[bool]:

@@ -13,7 +13,6 @@ FEATURE = Feature(
     put_off={},
     searchers=(
         checks.AccountChecks,
-        checks.AccountOrphans,
         checks.NameIndexChecks,
         checks.SkeletonChecks,
         checks.DeletedAccountChecks,

@@ -15,7 +15,7 @@ import regex
 from accounts.users.entities import User
 from accounts.users.repository import Users, forget
 from retwis_site.http.form_fields import SEEN_FORMATS, is_visible
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
@@ -218,23 +218,23 @@ class NameIndex(Repository):
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
         Three round trips for all users together; two more each time that one has changed meanwhile."""
         doubtful = {uid: set(former) for uid, former in old.items()}
-        seen = self.stored(old)
-        last = dict(seen)
-        while seen:
+        last = self.stored(old)
+
+        def write(seen: Mapping[int, StoredNames]) -> Mapping[int, StoredNames]:
             pipe = self._store.pipeline()
             for uid, stored in seen.items():
+                last[uid] = stored
                 doubtful[uid] |= _entries(uid, stored)
-                self._queue(pipe, right_entries(uid, stored), doubtful[uid])
+                right = right_entries(uid, stored)
+                if right:
+                    queue_entries(pipe, sorted(right))
+                for stale in sorted(doubtful[uid] - right):
+                    pipe.zrem(keys.users_by_name(), stale)
             pipe.execute()
-            seen = {uid: stored for uid, stored in self.stored(seen).items() if stored != seen[uid]}
-            last |= seen
-        return last
+            return seen
 
-    def _queue(self, pipe: Pipe, right: set[str], doubtful: set[str]) -> None:
-        if right:
-            queue_entries(pipe, sorted(right))
-        for stale in sorted(doubtful - right):
-            pipe.zrem(keys.users_by_name(), stale)
+        reconcile(last.copy(), self.stored, write)
+        return last
 
     def stored(self, uids: Collection[int]) -> dict[int, StoredNames]:
         """What the hashes of these users say, by uid. One round trip."""

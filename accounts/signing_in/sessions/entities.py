@@ -198,7 +198,7 @@ class FieldPairs(Generic[T]):
         return [name for name in standing if name != kept][self.most - (kept in standing) :]
 
     def ask_ended(self, pipe: Pipe, uid: int) -> Result[bool]:
-        """Whether a user has fields of those that have ended. `AccountOrphans` finds the fields of deleted accounts."""
+        """Whether a user has fields of those that have ended. `AccountChecks` finds the fields of deleted accounts."""
         fields = pipe.hgetall(keys.user(uid))
         return Result(lambda: "deleted" not in fields.value and bool(self.ended_in(fields.value)))
 

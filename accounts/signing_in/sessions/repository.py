@@ -253,7 +253,8 @@ class SessionChecks(Searcher):
 
     def _lost(self, uids: Sequence[int]) -> list[Owned]:
         """Sessions that stand, but that `auths` does not lead to: their cookies open nothing."""
-        found = [(uid, one.secret) for uid, stored in self._users(uids).items() for one in sessions_in(stored)]
+        stored = answers(self._store, ask_stored, uids)
+        found = [(uid, one.secret) for uid, fields in stored.items() for one in sessions_in(fields)]
         owners = answers(self._store, lambda pipe, one: pipe.hget(keys.auths(), one[1]), found)
         return [one for one, owner in owners.items() if owner != str(one[0])]
 
@@ -264,7 +265,8 @@ class SessionChecks(Searcher):
 
     def _with_too_many(self, uids: Sequence[int]) -> list[int]:
         """Users with more than MOST_SESSIONS: a login was killed before it ended one."""
-        return [uid for uid, stored in self._users(uids).items() if SESSIONS.too_many_in(stored)]
+        stored = answers(self._store, ask_stored, uids)
+        return [uid for uid, fields in stored.items() if SESSIONS.too_many_in(fields)]
 
     def _end_surplus(self, uid: int) -> None:
         Sessions(self._store).remove(uid, SESSIONS.too_many_in(self._store.hgetall(keys.user(uid))))
@@ -280,9 +282,6 @@ class SessionChecks(Searcher):
             entries,
         )
         return [one for one, (auth, session) in found.items() if auth != one[0] and session is None]
-
-    def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
-        return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
 
 
 def remove_sessions(store: Store, uid: int) -> tuple[()]:
