@@ -28,7 +28,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Repository, Store
-from retwis_site.store.ids import nonce, stored_time
+from retwis_site.store.ids import nonce
 from retwis_site.store.replies import trip
 
 # Seconds of an app that gets no token: services register once for all their users, and the first may not allow it. Elk
@@ -48,7 +48,6 @@ class App:
     redirect_uris: tuple[str, ...]
     scopes: tuple[str, ...]
     secret: str = field(repr=False)
-    since: int
     generation: str = field(default="", repr=False)
 
     def has_secret(self, typed: str) -> bool:
@@ -76,11 +75,17 @@ class Apps(Repository):
         """A new app, and its secret. Two round trips: the HSET is the commit, and `doctor` finds a key that is left
         without an expiry."""
         secret = secrets.token_urlsafe(32)
-        app = App(
-            secrets.token_urlsafe(24),
-            *(name, website, tuple(redirect_uris), tuple(in_order(scopes)), _digest(secret), int(time.time())),
-        )
-        self._store.hset(keys.app(app.id), fields_of(app))
+        granted = tuple(in_order(scopes))
+        app = App(secrets.token_urlsafe(24), name, website, tuple(redirect_uris), granted, _digest(secret))
+        fields = {
+            "name": name,
+            "website": website,
+            "redirect_uris": "\n".join(redirect_uris),
+            "scopes": " ".join(granted),
+            "secret": app.secret,
+            "since": str(int(time.time())),
+        }
+        self._store.hset(keys.app(app.id), fields)
         self._store.expire(keys.app(app.id), UNUSED_LIVES)
         return app, secret
 
@@ -118,20 +123,8 @@ def app_of(id_: str, fields: Mapping[str, str]) -> App:
         tuple(fields.get("redirect_uris", "").split("\n")),
         tuple(in_order(fields.get("scopes", "").split())),
         fields.get("secret", ""),
-        stored_time(keys.app(id_), fields.get("since")),
         fields.get("generation", ""),
     )
-
-
-def fields_of(app: App) -> dict[str, str]:
-    return {
-        "name": app.name,
-        "website": app.website,
-        "redirect_uris": "\n".join(app.redirect_uris),
-        "scopes": " ".join(app.scopes),
-        "secret": app.secret,
-        "since": str(app.since),
-    }
 
 
 def _digest(secret: str) -> str:

@@ -24,7 +24,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below, newest_first
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
 from retwis_site.store.kinds import OfId
@@ -157,12 +157,8 @@ class SanctionCase(NamedTuple):
         return self.appeal is not None and self.answer is None
 
 
-class Sanctions:
+class Sanctions(Repository):
     """Imposes and lifts sanctions."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._outbox = Outbox(store)
 
     def of(self, uid: int) -> Imposed | None:
         """What is imposed on a user now; None when nothing is. One round trip."""
@@ -195,7 +191,7 @@ class Sanctions:
         self._commit(Act(what="lifted", whom=uid, by=by, reason=reason), NO_SANCTION)
 
     def _commit(self, act: Act, fields: dict[str, str]) -> None:
-        job = self._outbox.add(f"sanction:{act.whom}:{act.id}")
+        job = Outbox(self._store).add(f"sanction:{act.whom}:{act.id}")
         before = self._store.hget(keys.user(act.whom), "state_act")
         if not Users(job.store).write(act.whom, fields | act.evidence()):
             job.done()
@@ -231,7 +227,7 @@ class Sanctions:
             raise AppealedAlready
         _require_in_time(present)
         appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-        job = self._outbox.add(_appeal_job(appeal))
+        job = Outbox(self._store).add(_appeal_job(appeal))
         if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
             raise NoSuchUser(str(uid))
         with job.ending():
@@ -252,7 +248,7 @@ class Sanctions:
         """Let an appeal that is stored wait for a decision. Five round trips."""
         appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
         if appeal is not None:
-            job = self._outbox.add(_appeal_job(appeal))
+            job = Outbox(self._store).add(_appeal_job(appeal))
             Sanctions(job.store).queue_appeal(appeal)
             job.done()
 
@@ -281,7 +277,7 @@ class Sanctions:
         if present.appeal is None:
             raise NoAppeal
         act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id
-        job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")
+        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:{act.id}")
         won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
         with job.ending():
             Sanctions(job.store).finish_answer(uid, act_id)

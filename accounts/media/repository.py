@@ -22,7 +22,7 @@ from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, for_each
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import Result
@@ -158,12 +158,8 @@ def job_of(digest: str, uid: int) -> str:
     return f"picture:{digest}:{uid}"
 
 
-class Pictures:
+class Pictures(Repository):
     """All pictures."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._outbox = Outbox(store)
 
     def upload(self, uid: int, content: bytes, shape: Shape) -> Decoded:
         """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
@@ -184,7 +180,7 @@ class Pictures:
         """Store what a user has uploaded. Without a post it stays for a day. Four round trips. Raises StoreFull,
         QuotaReached; PictureGone while a worker removes the same picture."""
         digest, now = picture.digest, str(int(time.time()))
-        leased = self._outbox.add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+        leased = Outbox(self._store).add_for_later(job_of(digest, uid), UPLOAD_STAYS)
         pipe = leased.pipeline()
         pipe.zadd(keys.media_users(digest), {str(Mark(UPLOAD, uid)): int(now)})
         pipe.execute()
@@ -258,7 +254,7 @@ class Pictures:
     def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
         """Let pictures of a user stay as uploads when what shows them now goes. A round trip for each, and one."""
         for digest in digests:
-            self._outbox.add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+            Outbox(self._store).add_for_later(job_of(digest, uid), UPLOAD_STAYS)
         self.keep(Mark(UPLOAD, uid), digests)
 
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
@@ -270,7 +266,7 @@ class Pictures:
         pipe = self._store.pipeline()
         for digest in digests:
             pipe.zrem(keys.media_users(digest), str(Mark(UPLOAD, uid)))
-            self._outbox.queue_done(pipe, job_of(digest, uid))
+            Outbox(self._store).queue_done(pipe, job_of(digest, uid))
         pipe.execute()
 
     def release(self, uid: int, digests: Iterable[str]) -> None:

@@ -78,8 +78,8 @@ MUTANTS = [
     Mutant(
         "answer to an appeal: two moderators have one job between them",
         "accounts/community/sanctions.py",
-        '        job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")\n',
-        '        job = self._outbox.add(f"answer:{uid}:{act_id}:0")\n',
+        '        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:{act.id}")\n',
+        '        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:0")\n',
         (f"{ACTS}::test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log",),
     ),
     Mutant(
