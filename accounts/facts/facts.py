@@ -43,21 +43,17 @@ class Fact(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        return is_link(self.value)
-
-
-def is_link(value: str) -> bool:
-    """Whether a value is a whole web address, without a username and password, whose host is the one that people read:
-    as in posts."""
-    try:
-        parts = urlsplit(value)
-        host, port = (parts.hostname or "").removesuffix("."), parts.port  # a bad port raises ValueError
-    except ValueError:
-        return False
-    is_whole = not any(char.isspace() or char in '<>"\\' for char in value)
-    rest = f"{port or ''}{parts.path}{parts.query}{parts.fragment}"
-    is_shown = is_host(host) and not digits_move_before(host, rest)
-    return parts.scheme in ("http", "https") and "@" not in parts.netloc and is_whole and is_shown
+        """Whether the value is a whole web address, without a username and password, whose host is the one that people
+        read: as in posts."""
+        try:
+            parts = urlsplit(self.value)
+            host, port = (parts.hostname or "").removesuffix("."), parts.port  # a bad port raises ValueError
+        except ValueError:
+            return False
+        is_whole = not any(char.isspace() or char in '<>"\\' for char in self.value)
+        rest = f"{port or ''}{parts.path}{parts.query}{parts.fragment}"
+        is_shown = is_host(host) and not digits_move_before(host, rest)
+        return parts.scheme in ("http", "https") and "@" not in parts.netloc and is_whole and is_shown
 
 
 # ---- As they are stored

@@ -8,15 +8,15 @@ HTTPS to port 443, no redirects, no proxy, nothing about the user; DEADLINE seco
 import socket
 import ssl
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import suppress
 from html.parser import HTMLParser
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from io import BytesIO
 from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Thread
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import idna
@@ -34,19 +34,6 @@ _TRANSLATED = [*map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", 
 
 class NotFetched(Exception):
     """The site does not ask this address, or has no answer from it."""
-
-
-class Connection(Protocol):
-    """A socket."""
-
-    def settimeout(self, seconds: float, /) -> None: ...
-    def sendall(self, data: bytes, /) -> None: ...
-    def recv(self, most: int, /) -> bytes: ...
-    def close(self) -> None: ...
-
-
-Resolve = Callable[[str], Collection[str]]  # the IP addresses of a name
-Connect = Callable[[str, str, float], Connection]  # to an address, as a name, until a moment (monotonic seconds)
 
 
 # ---- All links of a profile
@@ -86,20 +73,20 @@ def _in_thread(work: Callable[[], T]) -> Future[T]:
 def links_back(link: str, profile: str) -> bool:
     """Whether the page behind a link links to the profile. False also where it cannot be read."""
     try:
-        page = fetched(link, time.monotonic() + DEADLINE, resolved, connected)
+        page = fetched(link, time.monotonic() + DEADLINE)
     except (NotFetched, OSError, ValueError, HTTPException):
         return False
     return any(same_page(address, profile) for address in addresses_of_me(page, link))
 
 
-def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
+def fetched(link: str, until: float) -> str:
     """The first LONGEST_ANSWER bytes of a page, as text. `until`: monotonic seconds. Raises NotFetched, OSError,
     ValueError and HTTPException."""
     parts = urlsplit(link)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.port not in (None, PORT):
         raise NotFetched(link)
     host = _in_ascii(parts.hostname)
-    addresses = list(resolve(host))
+    addresses = resolved(host)
     if not addresses or not all(map(is_public, addresses)):
         raise NotFetched(host)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
@@ -112,7 +99,7 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
         "User-Agent: Retwis (rel=me)",
     )
     try:
-        with closing(connect(addresses[0], host, until)) as connection:
+        with connected(addresses[0], host, until) as connection:
             connection.settimeout(_left(until))
             connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("ascii"))
             return _text_of(_received(connection, until))
@@ -148,8 +135,9 @@ def resolved(host: str) -> list[str]:
     return [*dict.fromkeys(str(address[0]) for *_, address in found)]
 
 
-def connected(address: str, host: str, until: float) -> Connection:
-    """A connection to an address whose certificate is that of the name. Raises OSError, NotFetched."""
+def connected(address: str, host: str, until: float) -> ssl.SSLSocket:
+    """A connection to an address whose certificate is that of the name. `until`: monotonic seconds. Raises OSError,
+    NotFetched."""
     secure = ssl.create_default_context()
     plain = socket.create_connection((address, PORT), timeout=_left(until))
     try:
@@ -168,7 +156,7 @@ def _left(until: float) -> float:
     return left
 
 
-def _received(connection: Connection, until: float) -> bytes:
+def _received(connection: socket.socket, until: float) -> bytes:
     """All that comes, headers too, up to LONGEST_ANSWER."""
     answer = b""
     while len(answer) < LONGEST_ANSWER:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -86,29 +86,24 @@ class ShownCell:
     when: str = ""
 
 
-@dataclass
 class CellLinks:
     """What the cells of one page lead to. Two round trips to make; one without posts, none without ids."""
 
-    store: Store
-    cells: Iterable[Cell]
-    language: str
-    _people: Mapping[int, User] = field(init=False)
-    _authors: Mapping[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        uids = {number for cell in self.cells if cell.what is What.USER for number in cell.ids}
-        pids = {number for cell in self.cells if cell.what is What.POST for number in cell.ids}
-        self._authors, self._people = {}, {}
+    def __init__(self, store: Store, cells: Sequence[Cell], language: str) -> None:
+        uids = {number for cell in cells if cell.what is What.USER for number in cell.ids}
+        pids = {number for cell in cells if cell.what is What.POST for number in cell.ids}
+        self._language = language
+        self._authors: Mapping[int, int] = {}
+        self._people: Mapping[int, User] = {}
         with suppress(StoreRefused):  # one of these keys has the wrong type, which the viewer may be looking for
-            self._authors = _authors(self.store, pids)
-            self._people = Users(self.store).people(uids | set(self._authors.values()))
+            self._authors = _authors(store, pids)
+            self._people = Users(store).people(uids | set(self._authors.values()))
 
     def of(self, cell: Cell | None) -> ShownCell | None:
         if cell is None:
             return None
         if cell.what is What.TIME and (cell.text or "").isdecimal():
-            iso, when = moment(int(cell.text or ""), self.language)
+            iso, when = moment(int(cell.text or ""), self._language)
             return ShownCell(cell.text, cell.size, iso=iso, when=when)
         return ShownCell(cell.text, cell.size, [self._link(cell.what, number) for number in cell.ids])
 

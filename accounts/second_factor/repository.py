@@ -149,7 +149,7 @@ class SecondFactors(Repository):
     """The factors of all users."""
 
     def account(self, uid: int) -> tuple[StoredPassword | None, Factors]:
-        """What an account has for a login, as `Sessions.stored_password`, and its factors. One round trip."""
+        """What an account has for a login, as `ask_stored_password`, and its factors. One round trip."""
         pipe = self._store.pipeline()
         password, factors = ask_stored_password(pipe, uid), ask_factors(pipe, uid)
         pipe.execute()

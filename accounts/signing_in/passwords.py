@@ -22,7 +22,7 @@ from precis_i18n import get_profile
 
 from accounts.joining.joining import Applications
 from accounts.signing_in.factors import password_digest
-from accounts.signing_in.sessions.repository import Sessions, StoredPassword
+from accounts.signing_in.sessions.repository import Sessions, StoredPassword, ask_stored_password
 from accounts.users.entities import SuspendedLogin, User, Verified
 from accounts.users.repository import Users
 from retwis_site.fair_queue import FairQueue
@@ -30,6 +30,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.identity import site_name
 from retwis_site.server.processes import run_anywhere
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 
@@ -203,7 +204,7 @@ def authenticate(username: str, password: str) -> Verified | None:
     """
     sessions = Sessions(connect())
     uid = Users(connect()).find(username)
-    stored = sessions.stored_password(uid) if uid is not None else None
+    stored = answer(connect(), ask_stored_password, uid) if uid is not None else None
     forms = forms_of(password)
     if uid is None or stored is None:
         # As many hashes as for a wrong password.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
-from accounts.users.names import NameIndex, StoredNames, holders, parse, right_entries, skeletons
+from accounts.users.names import NameIndex, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
@@ -404,7 +404,7 @@ class NameIndexChecks(Searcher):
         """The uids that their own names lead to, in chunks. AccountChecks find the others."""
         for batch in owned_names(store, names):
             stored = self._index.stored({uid for _, uid in batch})
-            yield sorted({uid for name, uid in batch if name in _as_typed_or_lower(stored[uid])})
+            yield sorted({uid for name, uid in batch if name in spellings(stored[uid].username or "")})
 
     def _lacking(self, uids: Collection[int]) -> list[OwnedEntry]:
         """The missing entries of these users. Two round trips."""
@@ -430,10 +430,6 @@ def _scored(entries: Scored) -> Scored:
 def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
     """The members of `users_by_name`; with 0 what is no entry."""
     return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in checks.texts_in(store, names))
-
-
-def _as_typed_or_lower(stored: StoredNames) -> set[str]:
-    return set() if stored.username is None else set(spellings(stored.username))
 
 
 # ---- Checks: usernames whose look is not in `skeletons`, and entries that no username has.

@@ -201,18 +201,15 @@ class NameIndex(Repository):
             NameIndex(job.store).finish_edit(me.uid, {me.name, replaced.value or ""})
 
     def finish_edit(self, uid: int, old: Collection[str]) -> None:
-        """What follows the commit; `old`: the names before it. Three round trips; two more as above."""
-        if not self.refile(uid, old):  # the account was deleted meanwhile
+        """What follows the commit; `old`: the names before it, which may be empty. Three round trips; two more as
+        above."""
+        former = [entry for name in old if name for entry in entries(User(uid, name))]
+        stored = self.make_match({uid: former})[uid]
+        forget(uid)
+        if not stored.username or stored.deleted is not None:  # the account was deleted meanwhile
             Users(self._store).take_back(uid, ("name", "bio", "facts"))
 
     # ---- the entries
-
-    def refile(self, uid: int, old: Collection[str]) -> bool:
-        """Make the entries of one user match. `old`: former names, which may be empty. Returns whether there is such an
-        account: False for an unknown uid or a deleted account. Round trips as below."""
-        stored = self.make_match({uid: [entry for name in old if name for entry in entries(User(uid, name))]})
-        forget(uid)
-        return is_there(stored[uid])
 
     def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, StoredNames]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
@@ -247,11 +244,6 @@ def finish_name(store: Store, claim: Claim) -> None:
     comes between."""
     _, _, name, _ = claim.name.split(":")
     NameIndex(store).finish_edit(job_id(claim.name, 1), {unquote(name)})
-
-
-def is_there(stored: StoredNames) -> bool:
-    """Whether this is an account that is not deleted."""
-    return bool(stored.username) and stored.deleted is None
 
 
 def right_entries(uid: int, stored: StoredNames) -> set[str]:

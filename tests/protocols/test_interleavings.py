@@ -304,7 +304,7 @@ def delete_account(store):
         name = pipe.hget(keys.user(ALICE), "name")
         pipe.hset(keys.user(ALICE), {"deleted": "5", "name": "", "bio": ""})
         pipe.execute()
-        NameIndex(store).refile(ALICE, [name.value])
+        NameIndex(store).finish_edit(ALICE, [name.value])
         store.hdel(keys.user(ALICE), "name")
         store.hdel(keys.user(ALICE), "bio")
 
@@ -319,7 +319,7 @@ EDITS = {
     "two devices and a worker with their jobs": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: take_all_over(s)],
     "a registration that is finished late": lambda s: [edit(s, "Ann"), lambda: carry_out(s, "user:1")],
     "the account is deleted": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other"), delete_account(s)],
-    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: NameIndex(s).refile(ALICE, ["Anna"])],
+    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: NameIndex(s).finish_edit(ALICE, ["Anna"])],
 }
 
 

@@ -21,7 +21,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.replies import Reply, Result, trip
@@ -46,11 +46,6 @@ class StoredPassword:
 
 class Sessions(Repository):
     """The sessions of all users."""
-
-    def stored_password(self, uid: int) -> StoredPassword | None:
-        """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
-        password change has replaced that. One round trip."""
-        return answer(self._store, ask_stored_password, uid)
 
     def replace_old_password(self, uid: int, secret: str, password: str) -> None:
         """Keep a verified password as `password` (a Django hash) instead of `old_password`. Four round trips.
@@ -169,7 +164,8 @@ class Sessions(Repository):
 
 
 def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
-    """As `Sessions.stored_password`."""
+    """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
+    password change has replaced that."""
     about = ("username", *users.HASHES, "auth", "deleted", "generation", "language", "approved", "seen")
     asked = [*about, "state", "state_until"]
     fields, has_factor = pipe.hmget(keys.user(uid), asked), ask_has_factor(pipe, uid)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from accounts.facts import facts
-from accounts.facts.facts import MOST_FACTS, is_link
+from accounts.facts.facts import MOST_FACTS, Fact
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
@@ -78,7 +78,7 @@ def test_a_form_with_errors_keeps_what_was_typed(browser, raw, alice, pair, said
 
 @pytest.mark.parametrize("value", ["https://ann.example", "http://ann.example:8000/a?b#c", "https://\u00fc.example/"])
 def test_a_whole_web_address_is_a_link(value):
-    assert is_link(value)
+    assert Fact("Website", value).is_link
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_whole_web_address_is_a_link(value):
     ],
 )
 def test_nothing_else_is_a_link(value):
-    assert not is_link(value)
+    assert not Fact("Website", value).is_link
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_nothing_else_is_a_link(value):
 )
 def test_a_host_that_reads_as_another_one_is_no_link(browser, raw, member, asked, value):
     fill_in(member, ("Web", value))
-    assert not is_link(value)
+    assert not Fact("Website", value).is_link
     assert f'href="{value}"' not in browser().get("/@alice/").content.decode()
     assert noted(raw) == []
 

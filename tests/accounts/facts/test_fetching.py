@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from unittest.mock import patch
 
 import pytest
 
@@ -51,7 +52,8 @@ def page(body, head="HTTP/1.1 200 OK", kind="text/html"):
 
 
 def fetch(link, connect, seconds=5.0, addresses=(PUBLIC,)):
-    return fetched(link, time.monotonic() + seconds, lambda host: addresses, connect)
+    with patch.multiple(fetching, resolved=lambda host: addresses, connected=connect):
+        return fetched(link, time.monotonic() + seconds)
 
 
 def never(address, host, until):

@@ -12,9 +12,10 @@ from django.core.management import call_command
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Invitations
-from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.sessions.repository import ask_stored_password
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
+from retwis_site.store.chunks import answer
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.command_output import refuses
 from tests.support.maintenance.doctor_report import doctor
@@ -128,7 +129,7 @@ def test_new_people_and_posts_get_new_ids(imported, store):
 
 def test_the_name_of_a_deleted_account_stays_taken(imported, store, browser):
     assert imported.hget("users", "dave") == "4"
-    assert Sessions(store).stored_password(4) is None
+    assert answer(store, ask_stored_password, 4) is None
     assert browser().get("/@Dave/").status_code == 410
 
 
