@@ -175,6 +175,7 @@ LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env("THROTTLE", switch, "1")  # whether logins, registrations, posts and follows are rate limited
 THROTTLES = environment.env_family("THROTTLE_", number(1, 1_000_000))  # by the name of a limit: another number of times
 TRUSTED_NETWORKS = env("TRUSTED_NETWORKS", list_of(environment.network))  # limits for each address do not count these
+AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
     "accounts.signing_in.passwords.TrimmingArgon2PasswordHasher",  # of adopted accounts, until they set another one

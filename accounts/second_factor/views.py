@@ -4,7 +4,6 @@ the page where factors are added and removed."""
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyotp
@@ -165,7 +164,7 @@ def second_step(request: RetwisRequest) -> HttpResponse:
     if way is None:
         name, template = verified.user.username, "accounts/second_factor/second_step.html"
         return _ask(request, template, question, form=form, username=name, next=after)
-    verified = replace(verified, way=way)
+    verified.way = way
     return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 
 

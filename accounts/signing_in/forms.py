@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.core.validators import RegexValidator
 from django.http import HttpRequest
@@ -10,7 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.joining.joining import LONGEST_WHY, NotYetMember
-from accounts.signing_in.passwords import authenticate_from, check_length, check_new_password, forms_of
+from accounts.signing_in.passwords import check_length, check_new_password, forms_of
 from accounts.users.entities import Verified
 from accounts.users.names import in_one_line
 from retwis_site.http.form_fields import MaxLength, TextField
@@ -97,7 +98,7 @@ class ApplicationForm(RegisterForm):
 
 
 class PresentPasswordForm(forms.Form):
-    """Asks for the present password. Validation reads the store: round trips and errors of `authenticate_from`."""
+    """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
 
     password = PasswordField("current-password", label=_("Current password"))
 
@@ -109,7 +110,7 @@ class PresentPasswordForm(forms.Form):
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
         try:
-            verified = authenticate_from(self._request, self._username, password)
+            verified = authenticate(self._request, username=self._username, password=password)
         except NotYetMember:  # it is that of a person who has asked for the same name
             verified = None
         if verified is None:
@@ -120,7 +121,7 @@ class PresentPasswordForm(forms.Form):
 class LoginForm(forms.Form):
     """Valid when the password is the user's; then `verified` is the user.
 
-    Validation reads the store: round trips and errors of `authenticate_from`.
+    Validation reads the store: round trips and errors of `authenticate()`.
     """
 
     username = UsernameField()
@@ -137,10 +138,12 @@ class LoginForm(forms.Form):
         if self.errors:
             return cleaned
         self.fields["password"].widget.attrs["autofocus"] = True  # if the form comes again: it is empty then
+        # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
         try:
-            self.verified = authenticate_from(self._request, cleaned["username"], cleaned["password"])
+            verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
             raise forms.ValidationError(answer.text) from answer
-        if self.verified is None:
+        self.verified = verified
+        if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

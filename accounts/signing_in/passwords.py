@@ -1,5 +1,5 @@
 """Passwords: the rules for a new one, used by the forms and the commands; the hash by which it is kept; old hashes; and
-`authenticate`, to which a username and a password are shown."""
+the Django authentication backend, to which a username and a password are shown."""
 
 import hashlib
 import logging
@@ -150,7 +150,7 @@ def _make_way() -> None:
         os.setpriority(os.PRIO_PROCESS, thread, max(os.getpriority(os.PRIO_PROCESS, thread), niceness))
 
 
-# ---- Whose username and password these are, and how often that may be asked.
+# ---- The backend on Redis, and how often it may be asked.
 
 
 logger = logging.getLogger("retwis.accounts")
@@ -172,61 +172,65 @@ def login_subject(name: str, address: str) -> str:
     return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]
 
 
-def authenticate_from(request: HttpRequest, username: str, password: str) -> Verified | None:
-    """As `authenticate`, from the address of a request, and as often as that may be asked. Three round trips more.
-    Raises TooOften after too many wrong passwords for this account, or too many logins, from there."""
-    limits = RateLimits(connect())
-    address = client_address(request)
-    subject = login_subject(username, address)
-    limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
-    limits.count(LOGINS, subject)
-    try:
-        verified = authenticate(username, password)
-    except SuspendedLogin:
+class RedisBackend:
+    """For `django.contrib.auth.authenticate()`. It has no base class: Django's own backends import models."""
+
+    def authenticate(self, request: HttpRequest | None, username: str, password: str) -> Verified | None:
+        """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does, and does
+        not when the account has a second factor.
+
+        Both take the same time, except for an account with a slower hash of another Retwis, or a name that is also an
+        application's. Five round trips; four more for the first login with such a hash, one more for the first with a
+        hash of another form. Raises StoreError; raises TooOften after too many wrong passwords for this account from
+        the request's address, or after too many logins from that address. Raises SuspendedLogin for the right password
+        of a suspended account, and NotYetMember for that of an applicant, also where the name became an account's
+        meanwhile.
+        """
+        if request is None:
+            return self._verified(username, password)
+        limits = RateLimits(connect())
+        address = client_address(request)
+        subject = login_subject(username, address)
+        limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
+        limits.count(LOGINS, subject)
+        try:
+            verified = self._verified(username, password)
+        except SuspendedLogin:
+            limits.forget(LOGINS, subject)
+            raise
+        if verified is None:
+            # The name is not logged: people type their password into its field by mistake.
+            logger.warning("wrong name or password from %s, counted as %s", address, subject)
+            return None
         limits.forget(LOGINS, subject)
-        raise
-    if verified is None:
-        # The name is not logged: people type their password into its field by mistake.
-        logger.warning("wrong name or password from %s, counted as %s", address, subject)
-        return None
-    limits.forget(LOGINS, subject)
-    return verified
+        return verified
 
-
-def authenticate(username: str, password: str) -> Verified | None:
-    """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does, and does not
-    when the account has a second factor.
-
-    Both take the same time, except for an account with a slower hash of another Retwis, or a name that is also an
-    application's. Two round trips; four more for the first login with such a hash, one more for the first with a hash
-    of another form. Raises SuspendedLogin for the right password of a suspended account, and NotYetMember for that of
-    an applicant, also where the name became an account's meanwhile.
-    """
-    sessions = Sessions(connect())
-    uid = Users(connect()).find(username)
-    stored = answer(connect(), ask_stored_password, uid) if uid is not None else None
-    forms = forms_of(password)
-    if uid is None or stored is None:
-        # As many hashes as for a wrong password.
-        if not Applications(connect()).tell(username, forms):
-            _hash_in_vain(forms)
-        return None
-    fitting = _fitting(forms, uid, stored)
-    if fitting is None:
-        Applications(connect()).tell(username, forms)  # the name may have become an account's meanwhile
-        return None
-    if stored.is_suspended:
-        raise SuspendedLogin(uid)
-    encoded = stored.encoded
-    if stored.is_old:
-        encoded = make_password(password)
-        sessions.replace_old_password(uid, stored.secret, encoded)
-    elif fitting != forms[0]:
-        encoded = make_password(password)
-        sessions.add_prepared_password(uid, stored.encoded, encoded)
-    digest = password_digest(encoded) if stored.needs_factor else ""
-    user = User(uid, stored.username)
-    return Verified(user, stored.generation, stored.language, is_new=stored.is_new, digest=digest)
+    def _verified(self, username: str, password: str) -> Verified | None:
+        sessions = Sessions(connect())
+        uid = Users(connect()).find(username)
+        stored = answer(connect(), ask_stored_password, uid) if uid is not None else None
+        forms = forms_of(password)
+        if uid is None or stored is None:
+            # As many hashes as for a wrong password.
+            if not Applications(connect()).tell(username, forms):
+                _hash_in_vain(forms)
+            return None
+        fitting = _fitting(forms, uid, stored)
+        if fitting is None:
+            Applications(connect()).tell(username, forms)  # the name may have become an account's meanwhile
+            return None
+        if stored.is_suspended:
+            raise SuspendedLogin(uid)
+        encoded = stored.encoded
+        if stored.is_old:
+            encoded = make_password(password)
+            sessions.replace_old_password(uid, stored.secret, encoded)
+        elif fitting != forms[0]:
+            encoded = make_password(password)
+            sessions.add_prepared_password(uid, stored.encoded, encoded)
+        digest = password_digest(encoded) if stored.needs_factor else ""
+        user = User(uid, stored.username)
+        return Verified(user, stored.generation, stored.language, is_new=stored.is_new, digest=digest)
 
 
 def _fitting(forms: Sequence[str], uid: int, stored: StoredPassword) -> str | None:

@@ -67,9 +67,9 @@ class Visitor:
     is_authenticated = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verified:
-    """A user whose password was right: a session may begin."""
+    """A user whose password was right: a session may begin. Not frozen: `authenticate()` of Django sets `backend`."""
 
     user: User
     generation: str = ""  # of the user's sessions, as read with the password
@@ -78,6 +78,7 @@ class Verified:
     way: str = ""  # how it was shown who it is: a `Way` of a session
     is_new: bool = False  # as `StoredPassword.is_new`
     digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
+    backend: str = ""
 
 
 class NoSuchUser(NotFound):

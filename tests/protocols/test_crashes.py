@@ -71,17 +71,16 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, monkeypatch, step):
+    from django.contrib.auth import authenticate
     from django.contrib.auth.hashers import make_password
-
-    from accounts.signing_in.passwords import authenticate
 
     give_old_password(raw, 1)
     killed_at(step, lambda: Sessions(store).change_password(1, make_password("another one")))
     finish_jobs(store, raw)
     changed = raw.hexists("user:1", "password")
     assert raw.hexists("user:1", "old_password") != changed
-    assert authenticate(username="alice", password="another one" if changed else PASSWORD) is not None
-    assert authenticate(username="alice", password=PASSWORD if changed else "another one") is None
+    assert authenticate(None, username="alice", password="another one" if changed else PASSWORD) is not None
+    assert authenticate(None, username="alice", password=PASSWORD if changed else "another one") is None
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -7,11 +7,11 @@ import io
 from functools import partial
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
@@ -247,7 +247,7 @@ def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, lay
 
 
 def log_in(password=PASSWORD):
-    return lambda: authenticate(username="alice", password=password)
+    return lambda: authenticate(None, username="alice", password=password)
 
 
 def change_password(store):
@@ -280,8 +280,8 @@ def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, k
             assert user.keys() == {"username", "deleted"}, seed
             continue
         assert ("password" in user) != ("old_password" in user), seed
-        changed = authenticate(username="alice", password=NEW_PASSWORD) is not None
-        assert (authenticate(username="alice", password=PASSWORD) is None) == changed, seed
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, seed
         assert changed or kills or "change" not in scenario, seed
 
 

@@ -3,9 +3,9 @@
 from functools import cache
 from typing import NamedTuple
 
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
@@ -50,7 +50,7 @@ def hashed_password() -> str:
 
 def log_in(store: Store, name: str = "alice", password: str = PASSWORD) -> Login | None:
     """A login with a session of its own; None for a wrong password."""
-    verified = authenticate(username=name, password=password)
+    verified = authenticate(None, username=name, password=password)
     return verified and Login(verified.user, Sessions(store).open(verified, Device("Firefox", "Linux")))
 
 

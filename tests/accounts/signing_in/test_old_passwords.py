@@ -1,11 +1,11 @@
 """Hashes of other Retwises: the first login with one replaces it."""
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from accounts.signing_in import passwords
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.sessions.repository import Sessions
 from tests.support import people
 from tests.support.command_output import said
@@ -21,7 +21,7 @@ def old(raw, alice):
 
 
 def log_in(password=PASSWORD):
-    return authenticate(username="alice", password=password)
+    return authenticate(None, username="alice", password=password)
 
 
 def test_the_first_login_replaces_the_old_hash(raw, alice, old, browser):

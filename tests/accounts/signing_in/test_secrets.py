@@ -97,6 +97,7 @@ def test_nothing_but_the_cookie_signs_in(browser, alice):
         "/timeline/": {"HTTP_COOKIE": f"sessionid={secret}; X{cookie}={secret}; uid=1; user=Alice"},
     }.items():
         assert SIGNED_IN not in browser().get(url, **headers).content.decode(), url
+    assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.passwords.RedisBackend"]
 
 
 def test_a_session_outlives_another_secret_key(member, settings):

@@ -4,7 +4,7 @@ import unicodedata
 from functools import partial
 
 import pytest
-from django.contrib.auth import hashers
+from django.contrib.auth import authenticate, hashers
 from django.contrib.auth.hashers import MD5PasswordHasher, check_password, make_password
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from accounts.joining.joining import Applications
 from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.signing_in import passwords
-from accounts.signing_in.passwords import LONGEST_PASSWORD, authenticate, check_length, forms_of, prepared
+from accounts.signing_in.passwords import LONGEST_PASSWORD, check_length, forms_of, prepared
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import AccountDeletion, Registration
 from retwis_site.jobs.worker import drain
@@ -35,7 +35,7 @@ REFUSED = [
 
 
 def log_in(password, name="alice"):
-    return authenticate(username=name, password=password)
+    return authenticate(None, username=name, password=password)
 
 
 def stored_as_typed(raw, password):

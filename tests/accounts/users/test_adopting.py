@@ -5,11 +5,11 @@ import re
 from io import StringIO
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
 from accounts.joining.joining import NameRefused, check_name
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.adoption import AccountAdoption
 from accounts.users.checks import SkeletonChecks
@@ -63,8 +63,8 @@ def test_afterwards_doctor_and_cleanup_find_nothing(php, capsys):
 def test_people_keep_their_passwords(php, raw, uid, name):
     adopt()
     assert raw.hget(f"user:{uid}", "password").startswith("argon2trimmed$")
-    assert authenticate(username=name, password=CLEAR[uid]).user.uid == uid
-    assert authenticate(username=name, password="wrong") is None
+    assert authenticate(None, username=name, password=CLEAR[uid]).user.uid == uid
+    assert authenticate(None, username=name, password="wrong") is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_password_that_begins_as_a_hash_does_is_hashed_too(raw, password):
     php.register("Dora", password)
     adopt()
     assert is_hash(raw.hget("user:1", "password"))
-    assert authenticate(username="dora", password=password).user.uid == 1
+    assert authenticate(None, username="dora", password=password).user.uid == 1
 
 
 def test_a_password_fits_with_blanks_around_it_as_with_the_php_until_another_one_is_set(raw, store):
@@ -83,19 +83,19 @@ def test_a_password_fits_with_blanks_around_it_as_with_the_php_until_another_one
     OfficialDatabase(raw).register("Dora", "old secret of dora")
     adopt()
     typed = ["old secret of dora", "old secret of dora ", "\t old secret of dora\r\n"]
-    assert [authenticate(username="dora", password=text).user.uid for text in typed] == [1, 1, 1]
-    assert authenticate(username="dora", password="old secret  of dora") is None
+    assert [authenticate(None, username="dora", password=text).user.uid for text in typed] == [1, 1, 1]
+    assert authenticate(None, username="dora", password="old secret  of dora") is None
     Sessions(store).change_password(1, make_password("new secret of dora "))
-    assert authenticate(username="dora", password="new secret of dora ").user.uid == 1
-    assert authenticate(username="dora", password="new secret of dora") is None
+    assert authenticate(None, username="dora", password="new secret of dora ").user.uid == 1
+    assert authenticate(None, username="dora", password="new secret of dora") is None
 
 
 def test_a_password_in_latin_1_is_kept_and_nobody_can_guess_it(raw):
     php = OfficialDatabase(raw)
     php.register("Dora", "café au lait".encode("latin-1"))
     adopt()
-    assert authenticate(username="dora", password="café au lait").user.uid == 1
-    assert authenticate(username="dora", password="caf\N{REPLACEMENT CHARACTER} au lait") is None
+    assert authenticate(None, username="dora", password="café au lait").user.uid == 1
+    assert authenticate(None, username="dora", password="caf\N{REPLACEMENT CHARACTER} au lait") is None
 
 
 def test_who_was_signed_in_stays_signed_in(php, browser, settings):
@@ -112,7 +112,7 @@ def test_of_two_names_in_other_letters_the_first_registration_keeps_it(php, raw,
     assert raw.hget("user:4", "username") == "AMELIA_4"
     assert raw.zscore("users_by_time", "AMELIA_4") == BEGAN + 240
     assert raw.zscore("users_by_time", "AMELIA") is None
-    assert authenticate(username="AMELIA_4", password=CLEAR[SHOUTING]).user.uid == SHOUTING
+    assert authenticate(None, username="AMELIA_4", password=CLEAR[SHOUTING]).user.uid == SHOUTING
     taken = {"username": "aMELIA", "password1": PASSWORD, "password2": PASSWORD}
     assert browser().post("/register/", taken).status_code == 422
 
@@ -249,8 +249,8 @@ def test_who_registers_with_the_php_after_adopting_is_adopted_by_a_second_run(ph
     assert {"retwis.W011", "retwis.W012"} <= advised
     adopt()
     assert raw.get("schema") == "1"
-    assert authenticate(username="dave", password="open sesame").user.uid == dave
-    assert authenticate(username=f"amelia_{twin}", password="another one").user.uid == twin
+    assert authenticate(None, username="dave", password="open sesame").user.uid == dave
+    assert authenticate(None, username=f"amelia_{twin}", password="another one").user.uid == twin
     assert "No errors." in said(capsys, "doctor")
     with pytest.raises(CommandError, match="nothing to adopt"):
         adopt()

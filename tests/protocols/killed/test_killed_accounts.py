@@ -2,6 +2,7 @@
 two commands."""
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
@@ -12,7 +13,6 @@ from accounts.joining.joining import Applications, Invitations, NotYetMember
 from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
 from accounts.second_factor.repository import Passkey, SecondFactors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.viewer import Viewer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
@@ -34,7 +34,7 @@ def test_a_registration(scene, capsys):
         return {"path": "/register/", "form": form}
 
     def check(scene, where, through):
-        login = authenticate(username="dora", password=PASSWORD)
+        login = authenticate(None, username="dora", password=PASSWORD)
         assert login is not None or not through, where
         if login is None:
             assert not scene.raw.hexists("users", "dora"), where
@@ -86,9 +86,9 @@ def test_a_recovery_with_a_code(scene, capsys):
         return {"path": "/recover/", "form": {"username": "alice", "code": scene.code, **new}}
 
     def check(scene, where, through):
-        changed = authenticate(username="alice", password=NEW_PASSWORD) is not None
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
         assert changed or not through, where
-        assert (authenticate(username="alice", password=PASSWORD) is None) == changed, where
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
         assert len(codes_in(scene.raw.hgetall("user:1"))) == NUMBER - changed, where
         assert RecoveryCodes(connect()).claim(ALICE, scene.code) != changed, where
@@ -125,8 +125,8 @@ def test_a_link_that_removes_the_second_factor(scene, capsys):
         return {"path": f"/reset/{ResetLinks(connect()).make(ALICE)}/", "form": form}
 
     def check(scene, where, through):
-        old = authenticate(username="alice", password=PASSWORD)
-        new = authenticate(username="alice", password=NEW_PASSWORD)
+        old = authenticate(None, username="alice", password=PASSWORD)
+        new = authenticate(None, username="alice", password=NEW_PASSWORD)
         assert (old is None) != (new is None), where
         assert old is None or old.digest, where
         assert not through or not new.digest, where
@@ -156,10 +156,10 @@ def test_a_password_change(scene, capsys):
 
     def check(scene, where, through):
         now = scene.secret(scene.alice)
-        changed = authenticate(username="alice", password=NEW_PASSWORD) is not None
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
         assert changed or not through, where
         assert changed == (now != scene.alice.secret), where
-        assert (authenticate(username="alice", password=PASSWORD) is None) == changed, where
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
 
     kill_at_every_command(scene, capsys, work, check)
@@ -175,7 +175,7 @@ def test_a_login_with_an_old_hash(scene, capsys):
         assert replaced != left, where
         assert replaced or not through, where
         assert scene.secret(scene.alice) == scene.alice.secret, where
-        assert authenticate(username="alice", password=PASSWORD) is not None, where
+        assert authenticate(None, username="alice", password=PASSWORD) is not None, where
 
     kill_at_every_command(scene, capsys, work, check)
 
@@ -207,7 +207,7 @@ def check_account_deletion(scene, where, through):
         assert scene.home(login) == ([] if deleted else ["Before"]), where
     assert scene.everyone() == ([] if deleted else ["Before"]), where
     assert Viewer(connect(), scene.alice.secret).user.is_authenticated != deleted, where
-    assert (authenticate(username="alice", password=PASSWORD) is None) == deleted, where
+    assert (authenticate(None, username="alice", password=PASSWORD) is None) == deleted, where
     if not deleted:
         return
     assert scene.raw.hgetall("user:1").keys() == {"username", "deleted"}, where
@@ -250,7 +250,7 @@ def test_a_registration_with_an_invitation(scene, capsys):
         return {"path": "/register/", "form": {**FORM, "code": scene.code}}
 
     def check(scene, where, through):
-        login = authenticate(username="dora", password=PASSWORD)
+        login = authenticate(None, username="dora", password=PASSWORD)
         assert login is not None or not through, where
         assert_uses_are_accounts(connect(), scene.raw, scene.code)
         assert (Invitations(connect()).open([BOB]) == []) == (login is not None), where
@@ -274,10 +274,10 @@ def test_an_answer_to_an_application(scene, capsys, answer):
         given = assert_one_answer(connect(), scene.raw)
         assert given or not through, where
         if given == APPROVED:
-            assert authenticate(username="dora", password=PASSWORD) is not None, where
+            assert authenticate(None, username="dora", password=PASSWORD) is not None, where
         else:
             with pytest.raises(NotYetMember):
-                authenticate(username="dora", password=PASSWORD)
+                authenticate(None, username="dora", password=PASSWORD)
         assert_sound(scene.raw)
 
     kill_at_every_command(scene, capsys, work, check)

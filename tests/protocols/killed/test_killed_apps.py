@@ -1,11 +1,11 @@
 """Apps: their registration, a user's consent, codes and tokens, and a person whom an app registers, killed between any
 two commands."""
 
+from django.contrib.auth import authenticate
 from django.core.management import call_command
 from django.test import Client
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens, own_token
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.tokens import tokens_in
 from retwis_site.store.client import connect
 from tests.support.apps import opens
@@ -109,7 +109,7 @@ def test_a_person_whom_an_app_registers(scene, capsys):
         return {"path": "/api/v1/accounts", "form": form, "headers": headers}
 
     def check(scene, where, through):
-        login = authenticate(username="dora", password=PASSWORD)
+        login = authenticate(None, username="dora", password=PASSWORD)
         assert login is not None or not through, where
         if login is None:
             assert not scene.raw.hexists("users", "dora"), where

@@ -321,7 +321,7 @@ def test_html_in_every_field_is_escaped(browser, member, raw):
 
 
 def test_a_very_long_password_is_not_hashed(browser, alice, monkeypatch):
-    monkeypatch.setattr("accounts.signing_in.forms.authenticate_from", lambda *args, **kwargs: pytest.fail("hashed"))
+    monkeypatch.setattr("accounts.signing_in.forms.authenticate", lambda *args, **kwargs: pytest.fail("hashed"))
     assert browser().post("/login/", {"username": "Alice", "password": "x" * 100_000}).status_code == 422
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from itertools import chain
 
 import pytest
+from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.viewer import Viewer
 from retwis_site.maintenance.checks import confirmed, ids
 from retwis_site.store import keys
@@ -179,10 +179,10 @@ def test_a_lost_account_keeps_its_name_posts_and_followers_and_needs_a_new_passw
     assert site.hget("user:1", "username") == "alice"
     assert site.zrange("updates:1", 0, -1) == ["1", "3"]
     assert site.zrange("followers:1", 0, -1) == ["2", "3"]
-    assert authenticate(username="alice", password=PASSWORD) is None
+    assert authenticate(None, username="alice", password=PASSWORD) is None
     typed("a battery of horses\n")
     call_command("changepassword", "alice", verbosity=0)
-    assert authenticate(username="alice", password="a battery of horses").user.uid == ALICE
+    assert authenticate(None, username="alice", password="a battery of horses").user.uid == ALICE
 
 
 def test_the_second_of_two_users_with_the_same_name_gets_another_name(site, store, capsys):
@@ -192,7 +192,7 @@ def test_the_second_of_two_users_with_the_same_name_gets_another_name(site, stor
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
     assert site.hgetall("users") == {"alice": "1", "bob": "2", "alice_3": "3"}
-    assert authenticate(username="alice_3", password=PASSWORD).user.uid == CAROL
+    assert authenticate(None, username="alice_3", password=PASSWORD).user.uid == CAROL
 
 
 def test_the_second_of_two_users_with_the_same_secret_gets_another_secret(site, store, capsys, alice):

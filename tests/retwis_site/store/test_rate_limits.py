@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from django.contrib.auth import authenticate
 
 from accounts.settings.views import PASSWORD_FORMS
 from accounts.signing_in.feature import REGISTRATIONS
@@ -136,6 +137,13 @@ def test_forms_with_the_current_password_are_limited_for_a_user_at_all_addresses
         is_refused(member.post(path, weak), PASSWORD_FORMS)
     assert raw.zcard("throttle:password:1") == PASSWORD_FORMS.times
     assert member.get("/").status_code == 200
+
+
+def test_logins_without_a_request_are_not_limited(alice, raw):
+    for _ in range(12):
+        authenticate(None, username="alice", password="wrong")
+    assert authenticate(None, username="alice", password=PASSWORD).user == alice.user
+    assert raw.keys("throttle:*") == []
 
 
 # ---- registrations

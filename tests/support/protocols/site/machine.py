@@ -9,12 +9,12 @@ import io
 import itertools
 import sys
 
+from django.contrib.auth import authenticate
 from django.core.management import call_command
 from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
-from accounts.signing_in.passwords import authenticate
 from accounts.signing_in.sessions import entities
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import SessionChecks, Sessions
@@ -327,7 +327,7 @@ class SessionRules(ConversationRules):
     @rule(name=NAMES, password=PASSWORDS, device=DEVICES, dies=DIES)
     def log_in(self, name, password, device, dies):
         person = self.model.named(name)
-        verified = authenticate(username=name, password=password)
+        verified = authenticate(None, username=name, password=password)
         if person is None or person.password != password:
             assert verified is None
             return
