@@ -12,7 +12,7 @@ from django.urls import reverse
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
-from retwis_site.store.commands import READS
+from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, keys_of
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
@@ -301,7 +301,8 @@ class WatchedKeys(Watch):
     def add(self, commands: Sequence[Command]) -> RoundTrip:
         """Three round trips for each new key."""
         for command in commands:
-            for key in keys_of(command) if command[0] not in READS else ():
+            facts = FACTS.get(str(command[0]))  # none of a command that a site's own feature sends alone
+            for key in keys_of(command) if facts and not facts.reads else ():
                 if key not in self._before and (found := self._look(key)) is not None:
                     self._before[key] = found
         return super().add(commands)

@@ -17,23 +17,14 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Self
 
+from retwis_site.store.commands import FACTS
+
 Command = tuple[object, ...]  # such as ("HGET", "users", "alice")
 
 # Commands without a key. Management commands and checks may send them, pages never do.
 KEYLESS = frozenset({"PING", "SCAN", "DBSIZE", "INFO", "CONFIG", "SYNC"})
-# Commands whose arguments are all keys.
-_ALL_ARGUMENTS = frozenset({"DEL", "UNLINK", "EXISTS", "TOUCH", "MGET"})
 # Commands whose first argument says what they do, and whose second is the key.
 KEY_IS_SECOND = frozenset({"MEMORY", "OBJECT"})
-# Commands that the site must never send.
-_FORBIDDEN = frozenset(
-    {"MULTI", "EXEC", "WATCH", "EVAL", "EVALSHA", "FCALL", "MSET", "MSETNX", "RENAME", "KEYS", "FLUSHDB"}
-)
-# Parts of the names of commands for several keys.
-_SEVERAL_KEYS = (
-    *("STORE", "INTER", "UNION", "DIFF", "COPY", "MOVE", "SORT"),
-    *("RPOPLPUSH", "BLPOP", "BRPOP", "MPOP", "XREAD"),
-)
 
 
 @dataclass(slots=True)
@@ -141,14 +132,14 @@ def add_seconds(seconds: float) -> None:
 def keys_of(command: Command) -> tuple[str, ...]:
     """The keys that a command names.
 
-    Raises ValueError for a command that the site must never send: MULTI, Lua, or a command made for several keys.
+    Raises ValueError for a command that the site never sends, such as MULTI, Lua, or a command made for several keys.
     """
     name = str(command[0])
+    if name not in FACTS:
+        raise ValueError(f"{name} is not for this site: one command, one key, no transactions, no scripts")
     if name in KEYLESS:
         return ()
-    if name in _FORBIDDEN or (name != "RESTORE" and any(part in name for part in _SEVERAL_KEYS)):
-        raise ValueError(f"{name} is not for this site: one command, one key, no transactions, no scripts")
-    if name in _ALL_ARGUMENTS:
+    if name == "UNLINK":
         return tuple(str(key) for key in command[1:])
     return (str(command[2 if name in KEY_IS_SECOND else 1]),)
 
