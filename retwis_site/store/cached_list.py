@@ -26,6 +26,7 @@ from operator import methodcaller
 from typing import NamedTuple
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
+from retwis_site.store.chunks import for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_numbers
 from retwis_site.store.kinds import OfId
@@ -290,35 +291,20 @@ class TimelineList:
         # LINSERT returns 0 without the list, and -1 without the token: in both cases the list was dropped meanwhile.
         return place.value > 0
 
-    def remove_dead(self, pids: Sequence[int]) -> None:
-        """Remove dead ids of this list, as `remove_dead`."""
-        if pids:
-            remove_dead(self._store, {self: pids})
 
-    def queue_remove_dead(self, pipe: Pipe, pids: Sequence[int]) -> None:
-        """Remove one occurrence of each dead id. Padding goes in first, so the list never gets shorter."""
-        if pids:
-            pipe.rpushx(self._key, [PADDING] * len(pids))
-        for pid in pids:
-            pipe.lrem_first(self._key, str(pid))
-
-    def queue_drop(self, pipe: Pipe) -> None:
-        """Remove the list: the next read rebuilds it."""
-        pipe.unlink(self._key)
-
-
-def remove_dead(store: Store, dead: Mapping[TimelineList, Sequence[int]]) -> None:
-    """Remove dead ids of lists. One round trip, none without ids. A read-only store keeps them: readers skip them.
+def remove_dead(store: Store, dead: Mapping[str, Sequence[int]]) -> None:
+    """Remove one occurrence of each dead id, by the key of its list. One round trip, none without ids. Padding goes in
+    first, so no list gets shorter. A read-only store keeps them: readers skip them.
 
     A server without memory refuses the padding, and removes the ids all the same: so these lists are dropped, in one
     round trip more."""
     pipe = store.pipeline()
-    for timeline, pids in dead.items():
-        timeline.queue_remove_dead(pipe, pids)
+    for key, pids in dead.items():
+        pipe.rpushx(key, [PADDING] * len(pids))
+        for pid in pids:
+            pipe.lrem_first(key, str(pid))
     with suppress(StoreReadOnly):
         try:
             pipe.execute()
         except StoreReadOnly:
-            for timeline in dead:
-                timeline.queue_drop(pipe)
-            pipe.execute()
+            for_each(store, lambda pipe, key: pipe.unlink(key), dead)

@@ -9,7 +9,7 @@ from django.conf import settings
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.store import keys
-from retwis_site.store.cached_list import KEPT, TimelineList
+from retwis_site.store.cached_list import KEPT, TimelineList, remove_dead
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
@@ -148,8 +148,7 @@ class TimelineOrphans(Searcher):
             dead = self._dead(set(listed) - self._existing)
             self._existing = (self._existing if len(self._existing) < MOST_CACHED else set()) | set(listed) - dead
             if dead:
-                timeline = TimelineList(self._store, key, expires_after=None)
-                remove = partial(timeline.remove_dead, [pid for pid in listed if pid in dead])
+                remove = partial(remove_dead, self._store, {key: [pid for pid in listed if pid in dead]})
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
 
     def _dead(self, pids: set[int]) -> set[int]:

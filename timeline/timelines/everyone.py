@@ -61,9 +61,9 @@ class EveryoneList:
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids, as `cached_list.remove_dead`."""
-        dead: dict[TimelineList, list[int]] = defaultdict(list)
+        dead: dict[str, list[int]] = defaultdict(list)
         for pid in pids:
-            dead[self.lists[pid % self._shards]].append(pid)
+            dead[keys.timeline(pid)].append(pid)
         Memory.changes += bool(dead)  # the page that has met them may be short; the next one is not
         remove_dead(self._store, dead)
 

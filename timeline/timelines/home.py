@@ -19,6 +19,7 @@ from retwis_site.store.cached_list import (
     TimelineList,
     head_of,
     merge,
+    remove_dead,
 )
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
@@ -108,7 +109,8 @@ class Homes(Repository):
         is_first_page = part == FIRST_PAGE
         needed_last = (_spare.get(me) or 0) if is_first_page else 0
         filled = part.fill(listed, reader.read, max(SPARE, needed_last))
-        timeline.remove_dead(filled.dead)
+        if filled.dead:
+            remove_dead(self._store, {keys.home(me): filled.dead})
         page = part.page(filled, has_more=begins_lower)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
             page = _below_the_list(sources, filled, part, reader.read)
