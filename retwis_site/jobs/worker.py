@@ -43,13 +43,12 @@ class _Outcome(Enum):
 
 
 def handler_for(job: str) -> JobHandler | None:
-    """What finishes this job alone and removes it; None for a kind that no feature declares."""
+    """What finishes this job alone; None for a kind that no feature declares."""
     kind = _present_kind(job)
     together = _batch_handler(kind)
     if together is not None:
-        return partial(_finish_alone, together)
-    handler = next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
-    return partial(_finish, handler) if handler is not None else None
+        return _alone(together)
+    return next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
 
 
 def _present_kind(job: str) -> str:
@@ -75,16 +74,8 @@ def _batch_handler(kind: str) -> BatchHandler | None:
     return next((feature.batches[kind] for feature in features() if kind in feature.batches), None)
 
 
-def _finish(handler: JobHandler, store: Store, claim: Claim) -> object:
-    outcome = handler(store, claim)
-    if outcome is not False and outcome is not PUT_OFF:
-        claim.outbox.done(claim.name)
-    return outcome
-
-
-def _finish_alone(together: BatchHandler, store: Store, claim: Claim) -> None:
-    together(store, [claim.name])
-    claim.outbox.done(claim.name)
+def _alone(together: BatchHandler) -> JobHandler:
+    return lambda store, claim: together(store, [claim.name])
 
 
 def _kind(job: str) -> str:
@@ -178,8 +169,7 @@ def _work_together(
     except LeaseEnded:
         return outcomes
     except (StoreRefused, *MALFORMED):
-        alone = partial(_finish_alone, together)
-        return outcomes | {claim.name: _carry_out(store, claim, alone) for claim in claims}
+        return outcomes | {claim.name: _carry_out(store, claim, _alone(together)) for claim in claims}
     return outcomes | dict.fromkeys(names, _Outcome.FINISHED)
 
 
@@ -212,11 +202,14 @@ def _claimed(outbox: Outbox, jobs: Sequence[str], worker: str) -> list[Claim]:
 def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
     try:
         with changes.noted(store, [claim.name]):
-            is_finished = handler(claim.store, claim) is not False
-        if not is_finished:
+            outcome = handler(claim.store, claim)
+        if outcome is False:
             claim.outbox.release(claim.name)
             return _Outcome.RELEASED
-        claim.outbox.forget([claim.name])
+        if outcome is PUT_OFF:
+            claim.outbox.forget([claim.name])
+        else:
+            claim.outbox.finish([claim.name])
     except LeaseEnded:
         logger.error("%s: too slow, left to the next worker", _kind(claim.name))
         return _Outcome.LEFT
@@ -300,9 +293,12 @@ class OutboxChecks(Searcher):
         outcome: object = None
         with suppress(*MALFORMED):
             outcome = handler(self._store, claim) if handler is not None else None
-        if outcome is not PUT_OFF or key != keys.outbox(job):
+        if key != keys.outbox(job):
             self._store.zrem(key, job)
-        self._outbox.forget([job])
+        if outcome is PUT_OFF:
+            self._outbox.forget([job])
+        else:
+            self._outbox.finish([job])
 
 
 def _ask_jobless(pipe: Pipe, job: str) -> Result[bool]:

@@ -15,7 +15,7 @@ from unittest import mock
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs import lease
-from retwis_site.jobs.outbox import WORKER_GIVES_UP, Claim
+from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim
 from retwis_site.jobs.worker import handler_for
 from retwis_site.store import cached_list, keys
 from retwis_site.store.client import Store
@@ -180,6 +180,16 @@ def take_over(store: Store, job: str) -> object:
 
 def carry_out(store: Store, job: str) -> object:
     """What a worker does with a job whose process has died."""
-    handler, lease_of_this = handler_for(job), lease.Lease(WORKER_GIVES_UP)
-    claim = Claim(lease.LeasedStore(store, lease_of_this), job, attempt=1, lease=lease_of_this)
-    return handler(claim.store, claim) if handler is not None else None
+    lease_of_this = lease.Lease(WORKER_GIVES_UP)
+    return finish(Claim(lease.LeasedStore(store, lease_of_this), job, attempt=1, lease=lease_of_this))
+
+
+def finish(claim: Claim) -> object:
+    """What a worker does that has claimed a job."""
+    handler = handler_for(claim.name)
+    if handler is None:
+        return None
+    outcome = handler(claim.store, claim)
+    if outcome is not False and outcome is not PUT_OFF:
+        claim.outbox.done(claim.name)
+    return outcome

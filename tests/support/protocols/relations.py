@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from retwis_site.jobs.outbox import Claim
-from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
+from tests.support.protocols.interleaving import finish
 from tests.support.stored_keys import everything
 from timeline.posts.delivery import Reposts
 from timeline.relations.edges import Edges
@@ -56,7 +56,7 @@ class Case:
 
     def work(self, store, job):
         """What a worker does that has claimed this job."""
-        return lambda: handler_for(job)(store, Claim(store, job, attempt=1))
+        return lambda: finish(Claim(store, job, attempt=1))
 
     def scores(self, raw, who):
         """The scores of an edge in its truth and in its mirror; twice the first where the relation has no mirror."""
