@@ -371,7 +371,7 @@ OTHERS = "others"  # counts what is not in the key table
 
 def patterns() -> tuple[str, ...]:
     """What is counted: each kind of many keys, and these two."""
-    return (*(pattern for pattern, kind in KINDS.items() if kind.parts), ALONE, OTHERS)
+    return (*(kind.pattern for kind in KINDS.values() if kind.parts), ALONE, OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +475,7 @@ class Families(Repository):
 
     def _alone(self) -> dict[str, list[str]]:
         """The keys of the families that are one key, by pattern; an empty list without the key. One round trip."""
-        names = {pattern: kind.only_key for pattern, kind in KINDS.items() if not kind.parts}
+        names = {kind.pattern: kind.only_key for kind in KINDS.values() if not kind.parts}
         types = answers(self._store, lambda pipe, key: pipe.type(key), names.values())
         return {pattern: [key] if types[key] != NO_KEY else [] for pattern, key in names.items()}
 

@@ -201,14 +201,14 @@ def pairs(store: Store, names: list[str]) -> Iterator[list[tuple[int, int]]]:
     return ([(number, member) for number, member, _ in chunk] for chunk in members(store, names))
 
 
-def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
-    """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
-    return chain.from_iterable(ids(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
+def ids_of(store: Store, of: Kind) -> Iterator[list[int]]:
+    """The ids of all keys of a kind. Yields chunks, which may be empty."""
+    return chain.from_iterable(ids(store, names) for _, names in keys_of(store, [of]))
 
 
-def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
-    """The ids in all sorted sets of a kind, such as `following:*`, as `members`."""
-    return chain.from_iterable(members(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
+def members_of(store: Store, of: Kind) -> Iterator[list[tuple[int, int, float]]]:
+    """The ids in all sorted sets of a kind, as `members`."""
+    return chain.from_iterable(members(store, names) for _, names in keys_of(store, [of]))
 
 
 # ---- What is wrong

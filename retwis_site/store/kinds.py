@@ -158,8 +158,7 @@ EACH = {
 EACH_ACTION = _("One key for each recent action; it expires")
 
 DAMAGED = "damaged"  # the word of keys that a repair has moved away
-KINDS: dict[str, "Kind"] = {}  # each kind by its SCAN pattern without the prefix, in the order of the declarations
-BY_START: dict[str, "Kind"] = {}  # by what the names of its keys begin with: `users`, `likes:`
+KINDS: dict[str, "Kind"] = {}  # in their order, by what the names of their keys begin with: `users`, `likes:`
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +193,10 @@ class Kind:
     do_not_call_in_templates: ClassVar = True  # a template asks what it is, not for a key
 
     def __post_init__(self) -> None:
-        known = BY_START.get(self.start)
+        known = KINDS.get(self.start)
         if known is not None and not isinstance(known, TypeAlone):
             raise ImproperlyConfigured(f"The kinds of keys {known.name} and {self.name} begin alike: rename one.")
-        KINDS[self.pattern] = BY_START[self.start] = self
+        KINDS[self.start] = self
 
     @cached_property
     def word(self) -> str:
@@ -406,7 +405,7 @@ class Split(Kind):
     @property
     def kinds(self) -> "tuple[Kind, Kind]":
         """That of the one key, and that of its parts."""
-        return self, BY_START[f"{self.word}:"]
+        return self, KINDS[f"{self.word}:"]
 
     def of_number(self, number: int) -> str:
         shards: int = getattr(settings, self.setting)
@@ -451,7 +450,7 @@ def kind_of(key: str) -> Kind | None:
     """The kind of a key. None for a key that is not the site's, such as `user:settings`, and for `damaged:` ones, which
     have the name of another key in theirs."""
     word, colon, rest = unprefixed(key).partition(":")
-    kind = BY_START.get(f"{word}{colon}")
+    kind = KINDS.get(f"{word}{colon}")
     if kind is None or isinstance(kind.holds, Anything) or not key.startswith(PREFIX):
         return None
     if isinstance(kind, Shard):
@@ -477,7 +476,7 @@ def may_be(key: str) -> Kind | None:
     """The kind of a key that the site, or another Retwis, may have written: the first word of its name is enough.
     `kind_of` is stricter, since a program may have keys such as `user:settings` beside those of the site."""
     word, colon, rest = unprefixed(key).partition(":")
-    kind = BY_START.get(f"{word}{colon}")
+    kind = KINDS.get(f"{word}{colon}")
     return None if isinstance(kind, Shard) and not kind.has(rest) else kind
 
 
@@ -487,7 +486,7 @@ def id_in(key: str) -> int | None:
 
 
 def matching(pattern: str) -> str:
-    """The SCAN pattern for one of KINDS, with the prefix; glob characters in the prefix are escaped."""
+    """The SCAN pattern of a kind, with the prefix; glob characters in the prefix are escaped."""
     escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in PREFIX)
     return f"{escaped}{pattern}"
 

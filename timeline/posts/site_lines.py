@@ -180,11 +180,11 @@ def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: M
 def finish_posts(store: Store) -> None:
     """Write which posts stand above replies whose lines do not say so, and count replies and quotes. Four round trips
     for each 500 posts with replies or quotes, and up to MOST_ABOVE more for replies that do not say so."""
-    for chunk in members_of(store, "replies_to:*"):
+    for chunk in members_of(store, keys.replies_to):
         for some in batches(chunk, AT_ONCE):
             _write_above(store, {pid: parent for parent, pid, _ in some})
-    for pattern, count in (("replies_to:*", REPLIES), ("quotes_of:*", QUOTES)):
-        for pids in ids_of(store, pattern):
+    for count in (REPLIES, QUOTES):
+        for pids in ids_of(store, count.mirror):
             Counts(store, count).recount(pids)
 
 
@@ -212,7 +212,7 @@ DELETED_FIELDS = ("user_id", "time", "deleted", *records.LINKS)
 def _read_deleted(store: Store) -> Iterator[Line]:
     """A line for each, by id. Two round trips for each 500 posts with replies. The ids are in memory: such posts are
     few."""
-    pids = sorted(pid for some in ids_of(store, "replies_to:*") for pid in _deleted(store, some))
+    pids = sorted(pid for some in ids_of(store, keys.replies_to) for pid in _deleted(store, some))
     for chunk in batches(pids, AT_ONCE):
         stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), DELETED_FIELDS), chunk)
         for pid, (author, when, deleted, *links) in stored.items():

@@ -49,7 +49,7 @@ def lines_of(relation: Relation) -> SiteLines:
 
     def count(store: Store) -> None:
         if relation.count is not None and relation.mirror is not None:
-            for targets in ids_of(store, relation.mirror.pattern):
+            for targets in ids_of(store, relation.mirror):
                 Counts(store, relation.count).recount(targets)
 
     told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
@@ -247,7 +247,7 @@ class RankingChecks(Searcher):
         ]
 
     def _rank_all(self) -> None:
-        for uids in ids_of(self._store, keys.followers.pattern):
+        for uids in ids_of(self._store, keys.followers):
             Counts(self._store, RANKING).recount(uids)
 
     def _recount(self, uid: int, *_: object) -> None:

@@ -112,7 +112,7 @@ class Rebuilding:
     def _all_posts(self) -> Sequence[int]:
         """The ids of all posts, reposts and deleted ones included, in their order. 24 bytes each meanwhile, then 8."""
         found = array("Q")
-        for pids in ids_of(self._store, "post:*"):
+        for pids in ids_of(self._store, keys.post):
             found.extend(pids)
             self._renew()
         return array("Q", (pid for pid, _ in groupby(in_order(found))))
@@ -218,7 +218,7 @@ def advice(store: Store) -> list[Advice]:
         text = "A `reindex` has not ended: searches miss some posts."
         again = "Run `manage.py reindex` again: it goes on where it stopped."
         return [Advice("retwis.W017", text, str(AlreadyReindexing()) if is_leased else again)]
-    if any(ids_of(store, "post:*")) and not _has_index(store):
+    if any(ids_of(store, keys.post)) and not _has_index(store):
         text = "There is no index of the search: searches find no post."
         return [Advice("retwis.W017", text, "Run `manage.py reindex`, also while the site runs.")]
     return []

@@ -103,7 +103,7 @@ def test_flush_with_a_prefix_deletes_only_keys_with_the_prefix(raw, rights, monk
     for key in foreign:
         raw.hset(key, "name", "foreign")
     monkeypatch.setattr(kinds, "PREFIX", prefix)
-    rights("resetkeys", *(f"~{kinds.matching(pattern)}" for pattern in kinds.KINDS))
+    rights("resetkeys", *(f"~{kinds.matching(kind.pattern)}" for kind in kinds.KINDS.values()))
     raw.hset(f"{prefix}user:999", "username", "own")
     raw.set(f"{prefix}celery", "foreign")
     seed("--flush", "--noinput", users=3, posts=2, follows=1)

@@ -256,7 +256,7 @@ def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, mon
 
 def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeypatch):
     monkeypatch.setattr(kinds, "PREFIX", "blog:")
-    rights("resetkeys", *(f"~{kinds.matching(pattern)}" for pattern in kinds.KINDS))
+    rights("resetkeys", *(f"~{kinds.matching(kind.pattern)}" for kind in kinds.KINDS.values()))
     for me, them in ((1, 2), (2, 3)):
         Follows(store).follow(me, them)
     raw.hset("blog:user:3", "username", "carol")

@@ -371,7 +371,7 @@ def test_the_ids_of_many_posts_take_little_memory(raw, store, monkeypatch):
     """In a set, those of ten million posts take 700 MB."""
     number = 300_000
     found = ([number, *range(first, first + 500)] for first in range(1, number, 500))
-    monkeypatch.setattr(rebuilding, "ids_of", lambda store, pattern: found)
+    monkeypatch.setattr(rebuilding, "ids_of", lambda store, kind: found)
     run = Rebuilding(store)
     monkeypatch.setattr(run, "_renew", lambda: None)
     tracemalloc.start()

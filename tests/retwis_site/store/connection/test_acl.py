@@ -35,7 +35,7 @@ def sent_by_the_code():
 
 
 def test_the_documented_line_follows_from_the_key_table_and_the_code():
-    keys = [f"~{pattern}" for pattern in kinds.KINDS]
+    keys = [f"~{kind.pattern}" for kind in kinds.KINDS.values()]
     commands = [f"+{command}" for command in sent_by_the_code() if command != "config|get"]  # acl_users.advice_only
     password = f">{acl_users.PASSWORDS[acl_users.SITE]}"
     assert acl_users.rules() == ["on", password, "resetchannels", *keys, "-@all", *commands]
