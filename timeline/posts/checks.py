@@ -1,9 +1,10 @@
 """Checks of posts, of their numbers and listings, and what killed processes leave of them."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 from accounts.media.repository import Mark
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
@@ -30,7 +31,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
-from retwis_site.store.replies import Handle, Result
+from retwis_site.store.replies import Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery
 from timeline.posts.pictures import take_out
@@ -43,11 +44,24 @@ from timeline.relations.relations import LIKE, REPOST
 
 
 UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
-Written = tuple[int, int]  # pid, uid of the author
+_post_of = itemgetter(0)  # the post of what is wrong
+
+
+class Written(NamedTuple):
+    """A post, perhaps one that was never published."""
+
+    pid: int
+    author: int  # uid; 0: it has none
 
 
 class PostChecks(Searcher):
-    """Searches the posts. A repair relies on the checks before it."""
+    """Searches the posts. One that is missing from its author's `updates:` is lost when it was listed before. Else it
+    is an orphan: its request died before the commit, no page shows it, and `cleanup` removes it. A repair relies on the
+    checks before it."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._all_recent: list[int] = []  # orphans that may be posts under way
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -65,10 +79,27 @@ class PostChecks(Searcher):
                 self._lost,
                 f"{keys.updates.only_key}:{{1}} lacks {{0}}",
                 self._put_back,
-                jobs=_jobs_on,
-                subject=_pid,
+                jobs=lambda pid, *_: at_work_on(pid),
+                subject=_post_of,
             ),
         ]
+
+    def orphans(self) -> list[Check]:
+        return [
+            Check("orphaned post: hashes", (keys.post,), self._orphaned, self._orphaned_late),
+            self._check_of(
+                "deleted posts without replies and without an expiry",
+                keys.post,
+                looking(self._store, _ask_lasting),
+                "{key}",
+                lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
+                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
+            ),
+        ]
+
+    def adoption(self) -> list[Check]:
+        """What `adopt` changes in an official database, which has no key of a user's own posts."""
+        return [Check("posts that no updates: lists", (keys.post,), self._not_adopted)]
 
     def _repair_entry(self, uid: int, pid: int, _: float) -> None:
         author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
@@ -84,25 +115,25 @@ class PostChecks(Searcher):
         else:
             self._store.zadd(keys.updates(uid), {str(pid): pid})
 
+    # ---- lost posts
+
     def _lost(self, pids: Sequence[int]) -> list[Written]:
         """Posts that were published and are missing from their author's `updates:`.
 
-        Only timelines, listings, likes and reposts tell such a post from one whose request died before the commit: all
-        of them come after the commit. An author whose post is in a timeline has lost entries, so all missing posts of
-        that author are lost.
+        Only timelines, listings, likes and reposts tell such a post from an orphan: all of them come after the commit.
+        An author whose post is in a timeline has lost entries, so all missing posts of that author are lost.
         """
         return [one for one in self.unlisted(pids) if self.was_listed(*one)]
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
-        """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
-        for a post without an author. Two round trips."""
+        """The posts that are not deleted and are missing from their author's `updates:`. Two round trips."""
         stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
         written = [
-            (pid, stored_id(keys.post(pid), author) or 0)
+            Written(pid, stored_id(keys.post(pid), author) or 0)
             for pid, (author, deleted) in stored.items()
             if deleted is None
         ]
-        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one[1]), str(one[0])), written)
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one.author), str(one.pid)), written)
         return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
@@ -112,8 +143,8 @@ class PostChecks(Searcher):
         with losses."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
-        places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
-        entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
+        in_lists = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
+        bad_entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
         damaged = ask_damaged(pipe, keys.updates(author))
         # Not replies and quotes: these outlive a deletion, which a server may have lost.
         reactions = [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))]
@@ -121,20 +152,20 @@ class PostChecks(Searcher):
         pipe.execute()
         if not exists.value:
             return False
-        listed = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
+        in_listings = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
         pipe.execute()
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
-        stands = [place.value for place in places] + [score.value for score in listed]
-        shown = bool(entries.value or damaged.value) or any(number.value for number in reactions)
-        return has_losses or shown or any(one is not None for one in stands)
+        stands = any(place.value is not None for place in in_lists) or any(one.value is not None for one in in_listings)
+        has_reactions = any(number.value for number in reactions)
+        return has_losses or stands or has_reactions or damaged.value or bad_entries.value > 0
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
         timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
         listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
-        lost = confirmed(self._store, self.unlisted(listed), self.unlisted, lambda one: at_work_on(one[0]), _pid)
-        return {author for _, author in lost}
+        lost = confirmed(self._store, self.unlisted(listed), self.unlisted, lambda one: at_work_on(one.pid), _post_of)
+        return {one.author for one in lost}
 
     def _put_back(self, pid: int, _: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
@@ -142,19 +173,61 @@ class PostChecks(Searcher):
         Delivery(job.store).redeliver(pid)
         job.done()
 
+    # ---- orphans
+
+    def _orphaned(self, names: list[str]) -> Chunks:
+        """`post:` hashes that are in no `updates:` and have no job in the outbox.
+
+        A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
+        its owner has given up. A store that is being seeded has no findings.
+        """
+        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
+            orphans = self._orphans(batch)
+            recent = self._recent(orphans)
+            self._all_recent += recent
+            yield self._findings([pid for pid in orphans if pid not in recent])
+
+    def _orphaned_late(self) -> Chunks:
+        if self._all_recent:
+            time.sleep(OWNER_GIVES_UP + 1)
+            yield self._findings(self._orphans(self._all_recent))
+
+    def _orphans(self, pids: Sequence[int]) -> list[int]:
+        """Without a repost that stands: the checks of relations put it back."""
+        suspects = [one for one in self.unlisted(pids) if not self.was_listed(*one)]
+        of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
+        stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
+        return [one.pid for one in suspects if stands[one] != one.pid]
+
+    def _recent(self, pids: Sequence[int]) -> set[int]:
+        given_up_before = time.time() - OWNER_GIVES_UP - 1
+        times = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
+        return {pid for pid, when in times.items() if stored_time(keys.post(pid), when) >= given_up_before}
+
+    def _findings(self, suspects: Sequence[int]) -> list[Finding]:
+        """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
+        outbox and then from `updates:` never reached its commit."""
+        orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
+        named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
+        return [Finding(key, partial(self._store.unlink, key)) for key in named]
+
+    # ---- an official database
+
+    def _not_adopted(self, names: list[str]) -> Chunks:
+        """Posts with an author that are missing from the author's `updates:`."""
+        for pids in ids(self._store, names):
+            lacking = [one for one in self.unlisted(pids) if one.author]
+            if lacking:
+                what = f"post {lacking[0].pid}, and {len(lacking) - 1} more"
+                yield [Finding(what, partial(self._list, lacking), len(lacking))]
+
+    def _list(self, posts: Sequence[Written]) -> None:
+        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one.author), {str(one.pid): one.pid}), posts)
+
 
 def at_work_on(pid: int) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
     return keys.post.jobs_on(pid, str(pid))
-
-
-def _jobs_on(pid: int, *_: object) -> set[str]:
-    return at_work_on(pid)
-
-
-def _pid(one: Sequence[Any]) -> int:
-    """The post of what is wrong."""
-    return int(one[0])
 
 
 def _ask_wrong(pipe: Pipe, entry: UpdatesEntry) -> Result[bool]:
@@ -169,6 +242,13 @@ def _ask_wrong(pipe: Pipe, entry: UpdatesEntry) -> Result[bool]:
         return present.value is not None and not (author == str(uid) and is_whole and pid == score)
 
     return Result(read)
+
+
+def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:
+    """Whether it is the hash of a deleted post without replies, and never expires."""
+    deleted, seconds = pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))
+    replies = pipe.zcard(keys.replies_to(pid))
+    return Result(lambda: bool(deleted.value) and seconds.value == settling.FOREVER and not replies.value)
 
 
 def _is_time(text: str | None) -> bool:
@@ -193,8 +273,8 @@ class PostPictureChecks(Searcher):
                 self._look,
                 "post {0} shows {1}",
                 self._repair,
-                jobs=_jobs_on,
-                subject=_pid,
+                jobs=lambda pid, *_: at_work_on(pid),
+                subject=_post_of,
             )
         ]
 
@@ -231,27 +311,6 @@ def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bo
     return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))
 
 
-# ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
-
-
-class PostAdoption(Searcher):
-    """Searches the posts of an official database."""
-
-    def checks(self) -> list[Check]:
-        return [Check("posts that no updates: lists", (keys.post,), self.unlisted)]
-
-    def unlisted(self, names: list[str]) -> Chunks:
-        """Posts with an author that are missing from the author's `updates:`."""
-        for pids in ids(self._store, names):
-            lacking = [written for written in PostChecks(self._store).unlisted(pids) if written[1]]
-            if lacking:
-                what = f"post {lacking[0][0]}, and {len(lacking) - 1} more"
-                yield [Finding(what, partial(self._list, lacking), len(lacking))]
-
-    def _list(self, posts: Sequence[Written]) -> None:
-        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one[1]), {str(one[0]): one[0]}), posts)
-
-
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
 
 
@@ -281,29 +340,29 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: Counts(self._store, count).recount([pid]),
-                subject=_pid,
+                subject=_post_of,
                 at_work_on=self._at_work_on,
             )
         ]
 
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
-        """The numbers that are missing or wrong now. Two round trips: five commands a post, and one for a number."""
+        """The numbers that are missing or wrong now. Two round trips: five commands a post, and three for each number
+        that is written or has members."""
         counts = counts_of_posts()
-        names = ["user_id", "deleted", *(count.name for count in counts)]
+        names = [count.name for count in counts]
         asked = handles(
             self._store,
             lambda pipe, pid: (pipe.hmget(keys.post(pid), names), [pipe.zcard(one.mirror(pid)) for one in counts]),
             pids,
         )
-        sizes = [
-            Miscount(pid, count, parse_number(text or "") or 0, size.value if author and deleted is None else 0)
-            for pid, (fields, members) in asked.items()
-            for author, deleted, *written in [fields.value]
-            for count, text, size in zip(counts, written, members, strict=True)
-        ]
-        left_out = answers(self._store, _ask_left_out, [one for one in sizes if one.right])
-        numbers = [one._replace(right=max(one.right - left_out.get(one, 0), 0)) for one in sizes]
-        return [one for one in numbers if one.written != one.right]
+        written = {
+            (pid, count): parse_number(text or "") or 0
+            for pid, (texts, sizes) in asked.items()
+            for count, text, size in zip(counts, texts.value, sizes, strict=True)
+            if text or size.value
+        }
+        right = answers(self._store, lambda pipe, one: one[1].ask(pipe, one[0]), written)
+        return [Miscount(*one, number, right[one]) for one, number in written.items() if number != right[one]]
 
     def _at_work_on(self, under_way: Collection[str]) -> set[int]:
         """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
@@ -318,11 +377,6 @@ class CountChecks(Searcher):
         )
 
 
-def _ask_left_out(pipe: Pipe, one: Miscount) -> Handle[int]:
-    """How many members of the set that is counted the number leaves out."""
-    return pipe.zcard(keys.unseen(one.number_of.mirror(one.pid)))
-
-
 # ---- Checks of threads, replies, quotes and other listings: they must agree with the hashes of the posts, both ways.
 
 
@@ -334,10 +388,6 @@ ListingEntry = tuple[str, int]  # the key of a listing, and a post in it
 class ListingChecks(Searcher):
     """Searches the listings. A repair relies on the checks of `updates:`, which run before."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._authors: dict[int, int] = {}  # of the posts that were looked at last
-
     def inconsistencies(self) -> list[Check]:
         return [
             self._check_of(
@@ -347,7 +397,8 @@ class ListingChecks(Searcher):
                 "{key} is not listed as it must",
                 self._settle,
                 read=only(_ask_entangled),
-                jobs=lambda pid: {*keys.post.explained_by(pid, str(pid)), f"recount:{self._authors.get(pid)}"},
+                jobs=lambda pid, author: at_work_on(pid) | {f"recount:{author}"},
+                subject=_post_of,
             ),
             *map(self._entries, LISTINGS),
             self._check_of(
@@ -372,24 +423,22 @@ class ListingChecks(Searcher):
 
     # ---- from the posts to their listings
 
-    def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
+    def _wrong_posts(self, pids: Sequence[int]) -> list[Written]:
         """Three round trips."""
         pipe = self._store.pipeline()
         look = settling.ask_look(pipe, settling.authors_of(self._store, pids))
         seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         pipe.execute()
-        seen = look.value.seen
-        misplaced = looking(self._store, partial(_ask_misplaced, seen))(pids)
-        wrong = {
-            pid
-            for pid, one in seen.items()
-            if (one.deleted and one.has_replies and seconds[pid].value != settling.FOREVER)
-            or (one.texts and not one.deleted and one.text != one.body)
-        }
-        self._authors = {pid: one.author for pid, one in seen.items()}
-        return sorted({*wrong, *misplaced})
+        misplaced = answers(self._store, _ask_misplaced, look.value.seen.items())
+        return [
+            Written(pid, seen.author)
+            for (pid, seen), is_misplaced in misplaced.items()
+            if is_misplaced
+            or (seen.deleted and seen.has_replies and seconds[pid].value != settling.FOREVER)
+            or (not seen.deleted and seen.text != seen.body)
+        ]
 
-    def _settle(self, pid: int) -> None:
+    def _settle(self, pid: int, *_: object) -> None:
         job = Outbox(self._store).add(f"settle:{pid}:{nonce()}")
         settling.Settling(job.store).settle([pid])
         job.done()
@@ -428,10 +477,10 @@ def _ask_entangled(pipe: Pipe, pid: int) -> Result[bool]:
     return Result(read)
 
 
-def _ask_misplaced(all_seen: Mapping[int, settling.PostState], pipe: Pipe, pid: int) -> Result[bool]:
+def _ask_misplaced(pipe: Pipe, one: tuple[int, settling.PostState]) -> Result[bool]:
     """Whether a listing lacks a post, or its number counts it wrong. A post that is not in `updates:` was never
     published, unless it is deleted."""
-    seen = all_seen[pid]
+    pid, seen = one
     published = pipe.zscore(keys.updates(seen.author), str(pid))
     stands = {key: (pipe.zscore(key, str(pid)), pipe.zscore(keys.unseen(key), str(pid))) for key in seen.stands_in}
 
@@ -463,71 +512,3 @@ def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[ListingEntry]]:
     return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
-
-
-# ---- Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them.
-
-
-class PostOrphans(Searcher):
-    """Searches the `post:` hashes."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._checks = PostChecks(store)
-        self._all_recent: list[int] = []
-
-    def orphans(self) -> list[Check]:
-        return [
-            Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
-            self._check_of(
-                "deleted posts without replies and without an expiry",
-                keys.post,
-                looking(self._store, _ask_lasting),
-                "{key}",
-                lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
-                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
-            ),
-        ]
-
-    def orphaned_posts(self, names: list[str]) -> Chunks:
-        """`post:` hashes that are in no `updates:` and have no job in the outbox.
-
-        A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
-        its owner has given up. A store that is being seeded has no findings.
-        """
-        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
-            orphans = self._orphans(batch)
-            recent = self._recent(orphans)
-            self._all_recent += recent
-            yield self._findings([pid for pid in orphans if pid not in recent])
-
-    def _orphaned_late(self) -> Chunks:
-        if self._all_recent:
-            time.sleep(OWNER_GIVES_UP + 1)
-            yield self._findings(self._orphans(self._all_recent))
-
-    def _orphans(self, pids: Sequence[int]) -> list[int]:
-        """Without a repost that stands: the checks of relations put it back."""
-        suspects = [one for one in self._checks.unlisted(pids) if not self._checks.was_listed(*one)]
-        of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one[0]), "repost_of"), suspects)
-        stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one[1]), of[one] or ""), suspects)
-        return [pid for pid, author in suspects if stands[pid, author] != pid]
-
-    def _recent(self, pids: Sequence[int]) -> set[int]:
-        given_up_before = time.time() - OWNER_GIVES_UP - 1
-        times = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
-        return {pid for pid, when in times.items() if stored_time(keys.post(pid), when) >= given_up_before}
-
-    def _findings(self, suspects: Sequence[int]) -> list[Finding]:
-        """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
-        outbox and then from `updates:` never reached its commit."""
-        orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
-        named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
-        return [Finding(key, partial(self._store.unlink, key)) for key in named]
-
-
-def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:
-    """Whether it is the hash of a deleted post without replies, and never expires."""
-    deleted, seconds = pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))
-    replies = pipe.zcard(keys.replies_to(pid))
-    return Result(lambda: bool(deleted.value) and seconds.value == settling.FOREVER and not replies.value)
