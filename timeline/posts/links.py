@@ -16,15 +16,20 @@ from accounts.signing_in.forms import USERNAME
 from retwis_site.rendering.linking import digits_move_before, has_known_ending, host_at_the_start
 from timeline.posts.entities import LONGEST_POST
 
+
+class Segment(NamedTuple):
+    """A segment of a text: plain text, or a link to a web address, to a user's profile or to a tag's page."""
+
+    text: str
+    address: str = ""  # a whole URL, also when the text has no scheme; empty when the segment is no web address
+    name: str = ""  # a username; empty when the segment is no @name
+    tag: str = ""  # as typed; empty when the segment is no #tag
+
+
+Placed = tuple[int, Segment]  # where a link begins in a text, and the link
+
+
 # ---- Addresses
-
-
-class Address(NamedTuple):
-    """`text[start:end]` is a web address. `url` has a scheme, also when the text has none."""
-
-    start: int
-    end: int
-    url: str
 
 
 # No address goes over these. Among them are invisible characters, such as marks that turn the direction of writing:
@@ -67,7 +72,7 @@ HIGHEST_PORT = 65535
 _last_marks = regex.compile(r"(?r)[\p{Terminal_Punctuation}…|`]+").match  # goes backwards from the end
 
 
-def addresses(text: str) -> Iterator[Address]:
+def addresses(text: str) -> Iterator[Placed]:
     """The web addresses in a text, in their order: with `http://` or `https://`, or a host with a known ending. Hosts
     are checked until they have more than MOST_LABELS labels together."""
     if not _may_have_addresses(text):
@@ -96,7 +101,7 @@ def addresses(text: str) -> Iterator[Address]:
                 end = 0
         if end:
             found = text[start:end]
-            yield Address(start, end, found if has_scheme else f"http://{found}")
+            yield start, Segment(found, address=found if has_scheme else f"http://{found}")
         elif has_scheme:
             done = _skip(_word, text, done)
 
@@ -216,26 +221,18 @@ _UNSEEN = (
 _DOTTED_I = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
-class TagInText(NamedTuple):
-    """`text[start:end]` is a hash sign and the tag's `name`."""
-
-    start: int
-    end: int
-    name: str
-
-
 def may_have_tags(text: str) -> bool:
     """Whether a text may have tags. It takes 0.1 us."""
     return "#" in text or "\uff03" in text or "\ufe5f" in text
 
 
-def tags(text: str, start: int, end: int) -> Iterator[TagInText]:
+def tags(text: str, start: int, end: int) -> Iterator[Placed]:
     """The tags in `text[start:end]`, in their order. The work is linear: no character is looked at by two tags."""
     for sign in _sign.finditer(text, start, end):
         name_end = _end_of_name(text, sign.end(), end)
         name = text[sign.end() : name_end]
         if _may_be_a_tag(name) and not _follows_a_word(text, sign.start()):
-            yield TagInText(sign.start(), name_end, name)
+            yield sign.start(), Segment(text[sign.start() : name_end], tag=name)
 
 
 def is_tag(name: str) -> bool:
@@ -307,13 +304,7 @@ def _follows_a_word(text: str, start: int) -> bool:
 _BEFORE_NO_TAG = frozenset(f"{HASH_SIGNS}{AT_SIGNS}&/")
 
 
-class Segment(NamedTuple):
-    """A segment of a text: plain text, or a link to a web address, to a user's profile or to a tag's page."""
-
-    text: str
-    address: str = ""  # a whole URL; empty when the segment is no web address
-    name: str = ""  # a username; empty when the segment is no @name
-    tag: str = ""  # as typed; empty when the segment is no #tag
+# ---- The segments of a text
 
 
 # Of a text. What follows stays text: a link takes 20 us, and a page may have 50 texts full of them.
@@ -390,16 +381,16 @@ def tags_in(text: str) -> dict[str, str]:
 
 def _search(text: str) -> Iterator[Segment]:
     start = 0
-    for address in addresses(text):
-        yield from _names_and_tags(text, start, address.start)
-        yield Segment(text[address.start : address.end], address=address.url)
-        start = address.end
+    for at, address in addresses(text):
+        yield from _names_and_tags(text, start, at)
+        yield address
+        start = at + len(address.text)
     yield from _names_and_tags(text, start, len(text))
 
 
 def _names_and_tags(text: str, start: int, end: int) -> Iterator[Segment]:
     """The segments of `text[start:end]`, which has no web addresses."""
-    for at, segment in sorted((*_names(text, start, end), *_tags(text, start, end))):
+    for at, segment in sorted((*_names(text, start, end), *tags(text, start, end))):
         if start < at:
             yield Segment(text[start:at])
         yield segment
@@ -408,11 +399,6 @@ def _names_and_tags(text: str, start: int, end: int) -> Iterator[Segment]:
         yield Segment(text[start:end])
 
 
-def _names(text: str, start: int, end: int) -> Iterator[tuple[int, Segment]]:
+def _names(text: str, start: int, end: int) -> Iterator[Placed]:
     for found in _NAME.finditer(text, start, end):
         yield found.start(), Segment(found[0], name=found["name"])
-
-
-def _tags(text: str, start: int, end: int) -> Iterator[tuple[int, Segment]]:
-    for tag in tags(text, start, end):
-        yield tag.start, Segment(text[tag.start : tag.end], tag=tag.name)

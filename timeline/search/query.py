@@ -188,7 +188,7 @@ class WithTag(QueryPart):
 
     def spans(self, text: str, found: Sequence[Word]) -> Iterable[Span]:
         shown = tags(text, 0, len(text)) if may_have_tags(text) else ()
-        return [Span(one.start, one.end) for one in shown if folded(one.name) == self.folded]
+        return [Span(at, at + len(one.text)) for at, one in shown if folded(one.tag) == self.folded]
 
 
 KINDS: Mapping[str, Callable[[Post, SearchedText], bool]] = {
@@ -349,13 +349,14 @@ def _phrase(text: str) -> Iterator[Phrase]:
 
 
 def _tag(token: str) -> Iterator[QueryPart]:
-    found = next(tags(token, 0, len(token)), None)
-    if found is None or found.start > 0:
+    at, found = next(tags(token, 0, len(token)), (0, None))
+    if found is None or at > 0:
         yield from _words(token)
         return
-    yield WithTag(folded(found.name))
+    yield WithTag(folded(found.tag))
     # A tag may be the beginning of a word: of `#don't` no post has the rest as a word of its own.
-    end = max([found.end, *(word.end for word in words(token) if word.start < found.end)])
+    end = len(found.text)
+    end = max([end, *(word.end for word in words(token) if word.start < end)])
     yield from _words(token[end:])
 
 
