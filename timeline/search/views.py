@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.http.client_ip import client_address
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import Fragment, Html, joined
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Result
@@ -116,63 +116,52 @@ class SearchRequest(NamedTuple):
     before: int | None
 
 
-def results_page(
-    request: HttpRequest, by: Rendering, asked: SearchRequest, query: Query, found: SearchPage, above: FoundNames
+NO_QUERY, NOTHING_FOUND, NO_NAMES = Query((), ()), SearchPage([], None, complete=True), FoundNames([], False, [])
+
+
+def search_page(
+    request: HttpRequest,
+    by: Rendering,
+    asked: SearchRequest,
+    query: Query = NO_QUERY,
+    found: SearchPage = NOTHING_FOUND,
+    above: FoundNames = NO_NAMES,
+    *,
+    reason: str = "",
+    name: str = "",
+    status: int = 200,
 ) -> HttpResponse:
-    """The posts that were found, and the names above them."""
-    marked = {post.pid: its for post in found.posts if (its := marks(query, post.body))}
+    """The posts that were found, and the names above them. Without a text, and with a `reason`, one of REASONS, the
+    field alone. `name`: the person whom nobody is."""
+    typed = asked.typed[:LONGEST_QUERY]
+    searched = bool(typed) and not reason
     end = "all"
     if found.older is not None:
         end = "older" if found.complete else "unsearched"
     return SEARCH.response(
         request,
         by,
-        **_asked(asked),
-        searched=True,
-        reason="",
-        name="",
-        later=asked.before is not None,
+        status=status,
+        q=typed,
+        is_typed=bool(typed),
+        in_address=urlencode({"q": typed}),
+        scope=asked.scope,
+        longest=LONGEST_QUERY,
+        searched=searched,
+        reason=reason,
+        name=name,
+        later=searched and asked.before is not None,
         has_people=bool(above.people),
         more_people=above.more_people,
         people=listed(above.people, by),
         has_tags=bool(above.tags),
         tags=_tags(above.tags, by.language),
         has_posts=bool(found.posts),
-        posts=cards(found.posts, by, marks=marked),
+        posts=cards(found.posts, by, marks={post.pid: its for post in found.posts if (its := marks(query, post.body))}),
         end=end,
         older=found.older or "",
         ages=phrases(by.language),
     )
-
-
-def not_searched_page(
-    request: HttpRequest, by: Rendering, asked: SearchRequest, reason: str, *, name: str = "", status: int = 200
-) -> HttpResponse:
-    """The page with the field alone. `reason`: one of REASONS. `name`: the person whom nobody is."""
-    return SEARCH.response(
-        request,
-        by,
-        status=status,
-        **_asked(asked),
-        searched=False,
-        reason=reason,
-        name=name,
-        later=False,
-        **dict.fromkeys(("has_people", "more_people", "has_tags", "has_posts"), False),
-        **dict.fromkeys(("people", "tags", "posts", "older", "ages"), NOTHING),
-        end="all",
-    )
-
-
-def _asked(asked: SearchRequest) -> dict[str, Any]:
-    typed = asked.typed[:LONGEST_QUERY]
-    return {
-        "q": typed,
-        "is_typed": bool(typed),
-        "in_address": urlencode({"q": typed}),
-        "scope": asked.scope,
-        "longest": LONGEST_QUERY,
-    }
 
 
 def _tags(tags: Sequence[UsedTag], language: str) -> Html:
@@ -193,20 +182,20 @@ def search(request: RetwisRequest) -> HttpResponse:
     if asked.scope is not Scope.EVERYONE:
         request.viewer.require_user()
     if not typed:
-        return not_searched_page(request, rendering(request), asked, "")
+        return search_page(request, rendering(request), asked)
     first = before is None and asked.scope is Scope.EVERYONE
     try:
         query = parse(typed)
         beside = partial(ask_meant, typed, query) if first else ask_no_names
         search, meant = begin(connect(), request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
-        return not_searched_page(request, rendering(request), asked, error.problem, status=400)
+        return search_page(request, rendering(request), asked, reason=error.problem, status=400)
     except NothingToFind:
-        return not_searched_page(request, rendering(request), asked, "nothing_to_find")
+        return search_page(request, rendering(request), asked, reason="nothing_to_find")
     except UnknownPerson as error:
-        return not_searched_page(request, rendering(request), asked, "unknown_person", name=error.name)
+        return search_page(request, rendering(request), asked, reason="unknown_person", name=error.name)
     above = counted(request, search, meant)
-    return results_page(request, rendering(request), asked, query, search.page(), above)
+    return search_page(request, rendering(request), asked, query, search.page(), above)
 
 
 def counted(request: RetwisRequest, search: Search, meant: Meant) -> FoundNames:
