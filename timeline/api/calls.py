@@ -4,7 +4,7 @@ All addresses of the API stand in the tables `ENDPOINTS` of this room's files, i
 One view takes all of them (`views.py`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -109,20 +109,12 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page of a list. `newest` and `oldest`: the cursors of its ends; None of an empty page. `has_more`: whether
-    something older follows. `up`: the parameter that leads to what is newer."""
+    """A page of a list."""
 
     items: object  # what is written
-    newest: int | str | None
-    oldest: int | str | None
-    has_more: bool
-    up: str = "min_id"
-
-
-def listed(items: Sequence[object], newest: str | None, older: str | None) -> Listed:
-    """A page of a list that is read from its beginning: to what is newer leads `since_id`. `older`: the cursor of the
-    next page; None on the last one."""
-    return Listed(items, newest, older, older is not None, "since_id")
+    newest: int | str | None  # the cursor of what is newer; None of an empty page
+    older: int | str | None  # the cursor of the next page; None on the last one
+    up: str = "min_id"  # leads to what is newer; `since_id` in a list that is read from its beginning
 
 
 LONGEST_KEPT = 200  # characters of an address that is kept; clients choose them
@@ -139,8 +131,8 @@ def links_of(request: HttpRequest, page: Listed) -> str:
     kept = [(name, value) for name, values in request.GET.lists() if name not in CURSORS for value in values]
     base = f"{_quoted(f'{origin_of(request)}{request.path}')}?{urlencode(kept)}{'&' if kept else ''}"
     links = []
-    if page.has_more and page.oldest is not None:
-        links.append(f'<{base}max_id={quote(str(page.oldest))}>; rel="next"')
+    if page.older is not None:
+        links.append(f'<{base}max_id={quote(str(page.older))}>; rel="next"')
     if page.newest is not None:
         links.append(f'<{base}{page.up}={quote(str(page.newest))}>; rel="prev"')
     return ", ".join(links)

@@ -17,7 +17,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
-from timeline.api.calls import Call, Endpoint, Listed, listed
+from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
@@ -96,7 +96,7 @@ def tags_followed(call: Call) -> object:
     last = min(end, first + call.sent.number("limit", 100, 200))
     newest, older = (names[first], names[last - 1]) if first < last else (None, None)
     items = [tag_of(origin, one, following=True) for one in tags[first:last]]
-    return listed(items, newest, older if last < end else None)
+    return Listed(items, newest, older if last < end else None, up="since_id")
 
 
 # ---- Search
@@ -120,7 +120,7 @@ def search(call: Call) -> object:
     if wanted in (None, "", "statuses") and not is_acct:
         found["statuses"], older = _statuses(call, typed)
         if wanted == "statuses" and not ("offset" in call.sent or "min_id" in call.sent):
-            return Listed(found, None, older, has_more=older is not None)
+            return Listed(found, None, older)
     if wanted in (None, "", "hashtags") and not is_acct:
         found["hashtags"] = _hashtags(call, typed)
     return found

@@ -94,19 +94,12 @@ def _warned(decided: Decided, number: int, account: Entity) -> Entity:
 # ---- Which notices an app asks for
 
 
-class Wanted(NamedTuple):
-    beginnings: tuple[str, ...]  # of members
-    ending: str  # of members; empty: anybody's doing
-
-    def of(self, rows: Sequence[Row]) -> list[Row]:
-        return [row for row in rows if row.member.startswith(self.beginnings) and row.member.endswith(self.ending)]
-
-
-def _wanted(call: Call) -> Wanted:
-    """Raises Invalid."""
+def _wanted(call: Call) -> Callable[[Sequence[Row]], list[Row]]:
+    """Chooses those of some notices. Raises Invalid."""
     chosen, by = {*call.sent.texts("types")} or {*TYPES.values()}, call.sent.id("account_id")
     chosen -= {*call.sent.texts("exclude_types")}
-    return Wanted(_beginnings(chosen), "" if by is None else f":{by}")
+    beginnings, ending = _beginnings(chosen), "" if by is None else f":{by}"
+    return lambda rows: [row for row in rows if row.member.startswith(beginnings) and row.member.endswith(ending)]
 
 
 class Together(NamedTuple):
@@ -152,7 +145,7 @@ class GroupsPage:
     def choose(self, rows: Sequence[Row]) -> list[Together]:
         part = self._part
         until = time.time() - SETTLES if self._is_above else inf
-        wanted = [row for row in self._wanted.of(rows) if row.when <= until]
+        wanted = [row for row in self._wanted(rows) if row.when <= until]
         found = _together(wanted, self._in_groups)
         told: list[Together] = []
         for one in found:
@@ -171,9 +164,7 @@ class GroupsPage:
         return self._told[-1].id if self._has_more else 0
 
     def listed(self, items: object) -> Listed:
-        if not self._told:
-            return Listed(items, None, None, has_more=False)
-        return Listed(items, self._told[0].id, self._told[-1].id, self._has_more)
+        return Listed(items, self._told[0].id if self._told else None, self.lowest or None)
 
 
 class ReadGroups(NamedTuple):
@@ -243,7 +234,7 @@ def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collect
 def _unread(call: Call, in_groups: Collection[str]) -> object:
     """One round trip; one more with very many new ones, and one with decisions of staff."""
     wanted, most = _wanted(call), call.sent.number("limit", 100, 1000)
-    new = _told_to_apps(call, wanted.of(Notifications(connect()).new(call.viewer)))
+    new = _told_to_apps(call, wanted(Notifications(connect()).new(call.viewer)))
     return {"count": min(len([*_together(new, in_groups)]), most)}
 
 

@@ -27,7 +27,7 @@ from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, begun, trip
-from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, valid
+from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
@@ -427,7 +427,7 @@ def accounts_page(
     found = accounts_of(connect(), origin_of(call.request), new)
     newest = number_of(next(iter(new.values()))) if new else None
     next_one = number_of(older) if older is not None and len(new) == len(rows) else None
-    return listed([shown(account, new[uid]) for uid, account in found.items()], newest, next_one)
+    return Listed([shown(account, new[uid]) for uid, account in found.items()], newest, next_one, up="since_id")
 
 
 # ---- Follows

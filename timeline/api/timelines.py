@@ -35,10 +35,10 @@ def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors]
             break
         part = part._replace(**{"above" if part.upwards else "below": further})
     newest, older = (number_of(one) if isinstance(one, Cursor) else one for one in (page.newest, page.older))
-    return Listed(statuses.written(page.posts), newest, older, older is not None)
+    return Listed(statuses.written(page.posts), newest, older)
 
 
-NOTHING = Listed([], None, None, has_more=False)
+NOTHING = Listed([], None, None)
 
 
 def home(call: Call) -> object:
