@@ -6,9 +6,8 @@ trip counts the new ones, without knowing the score before: they stand above the
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 from accounts.users.accounts import is_deleted
@@ -369,37 +368,27 @@ def _settings(uid: int, quiet: str | None, noticed: str | None) -> Line:
 # ---- The file of a whole site. A member of `notices:` names the kind, the cause and the person: code reads it.
 
 
-def _read_lines(store: Store, kinds: Collection[NoticeKind], names: Mapping[str, str]) -> Iterator[Line]:
-    """A line for each notice of these kinds, by the uid of their owner, newest first. `names`: what a line has of a
-    notice. Round trips as for `rows_of_users`."""
-    for uid, member, score in rows_of_users(store, keys.notices):
-        for row in rows_of(keys.notices(uid), [(member, score)]):
-            notice = row.notice
-            if notice.kind in kinds:
-                yield {"user": uid, **{name: getattr(notice, of) for name, of in names.items()}, "time": iso(row.when)}
+def _lines(type_: str, kinds: Sequence[NoticeKind], what: str, who: str) -> SiteLines:
+    """A line for each notice of these kinds, by the uid of their owner, newest first. `what`, `who`: the fields that
+    have these of a notice; `user` is its owner. Round trips as for `rows_of_users`."""
+    kind_field = {"kind": KIND_FIELD} if len(kinds) > 1 else {}
+    fields = {"user": ID, **kind_field, who: ID, what: ID, "time": TIME}
 
+    def read(store: Store) -> Iterator[Line]:
+        for uid, member, score in rows_of_users(store, keys.notices):
+            for row in rows_of(keys.notices(uid), [(member, score)]):
+                notice = row.notice
+                if notice.kind in kinds:
+                    told = {"kind": notice.kind, who: notice.who, what: notice.what, "time": iso(row.when), "user": uid}
+                    yield {name: told[name] for name in fields}
 
-def _write_lines(writes: Writes, lines: Sequence[Line], notice_of: Callable[[Line], Notice]) -> None:
-    for line in lines:
-        writes.zadd(keys.notices(line["user"]), {notice_of(line).member: seconds(line, "time")})
+    def write(writes: Writes, lines: Sequence[Line]) -> None:
+        for line in lines:
+            notice = Notice(NoticeKind(line.get("kind", kinds[0])), line[what], line[who])
+            writes.zadd(keys.notices(line["user"]), {notice.member: seconds(line, "time")})
 
-
-def _lines(
-    type_: str,
-    kinds: Collection[NoticeKind],
-    names: Mapping[str, str],
-    notice_of: Callable[[Line], Notice],
-    posts: Sequence[str] = (),
-) -> SiteLines:
-    fields = {"user": ID, **{name: KIND_FIELD if name == "kind" else ID for name in names}, "time": TIME}
-    return SiteLines(
-        type_,
-        fields=lambda line: fields,
-        read=partial(_read_lines, kinds=kinds, names=names),
-        write=partial(_write_lines, notice_of=notice_of),
-        users=("user", "by") if "by" in names else ("user",),
-        posts=posts,
-    )
+    users, posts = [name for name in ("user", "by") if name in fields], [name for name in fields if name == "post"]
+    return SiteLines(type_, lambda line: fields, read, write, users=users, posts=posts)
 
 
 def _read_settings(store: Store) -> Iterator[Line]:
@@ -421,25 +410,9 @@ def _write_settings(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 SITE_LINES = (
-    _lines(
-        "notice",
-        ABOUT_POSTS,
-        {"kind": "kind", "by": "who", "post": "what"},
-        lambda line: Notice(NoticeKind(line["kind"]), line["post"], line["by"]),
-        posts=("post",),
-    ),
-    _lines(
-        "notice_of_follow",
-        {NoticeKind.FOLLOW},
-        {"by": "who"},
-        lambda line: Notice(NoticeKind.FOLLOW, line["user"], line["by"]),
-    ),
-    _lines(
-        "notice_of_report",
-        {NoticeKind.REPORT},
-        {"report": "what"},
-        lambda line: Notice(NoticeKind.REPORT, line["report"], line["user"]),
-    ),
+    _lines("notice", ABOUT_POSTS, what="post", who="by"),
+    _lines("notice_of_follow", [NoticeKind.FOLLOW], what="user", who="by"),
+    _lines("notice_of_report", [NoticeKind.REPORT], what="report", who="user"),
     SiteLines(
         "notice_settings",
         lambda line: {"user": ID, "turned_off": KINDS_FIELD, "read_until": TIME_OR_NULL},
