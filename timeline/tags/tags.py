@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
@@ -10,11 +9,11 @@ from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
-from retwis_site.store.replies import Reply, Result, trip
+from retwis_site.store.replies import Result, trip
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import PostsPage
@@ -23,7 +22,7 @@ from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, noth
 from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS
-from timeline.relations.relation import Edge, ask_number, ask_stands
+from timeline.relations.relation import Edge, ask_among, ask_number, ask_stands
 from timeline.relations.relations import TAG_FOLLOW
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part
 
@@ -252,18 +251,12 @@ class CombinedTags(NamedTuple):
         """Those of these posts that fit. One round trip; none for `any_of` alone, when they have one of these."""
         if not pids or not (self.all_of or self.none_of):
             return [*pids]
-        pipe, members = store.pipeline(), [str(pid) for pid in pids]
-        any_of, all_of, none_of = ([pipe.zmscore(keys.tag(tag), members) for tag in tags] for tags in self)
-        pipe.execute()
-        with_any = [any(score is not None for score in scores) for scores in _rows(any_of, len(pids))]
-        with_all = [all(score is not None for score in scores) for scores in _rows(all_of, len(pids))]
-        with_none = [all(score is None for score in scores) for scores in _rows(none_of, len(pids))]
-        return [*compress(pids, map(all, zip(with_any, with_all, with_none, strict=True)))]
-
-
-def _rows(asked: Sequence[Reply[list[float | None]]], number: int) -> Sequence[Sequence[float | None]]:
-    """By post, its score in each of the tags."""
-    return [*zip(*(scores.value for scores in asked), strict=True)] if asked else [()] * number
+        tags = dict.fromkeys([*self.any_of, *self.all_of, *self.none_of])
+        having = answers(store, lambda pipe, tag: ask_among(pipe, keys.tag(tag), pids), tags)
+        left = set[int]().union(*(having[tag] for tag in self.any_of))
+        left.intersection_update(*(having[tag] for tag in self.all_of))
+        left.difference_update(*(having[tag] for tag in self.none_of))
+        return [pid for pid in pids if pid in left]
 
 
 # ---- What completes a name or a tag while it is typed.
