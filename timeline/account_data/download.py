@@ -111,10 +111,7 @@ class Download:
 
     file: IO[bytes]
     account: Line
-    following: list[str] = field(default_factory=list)  # usernames, the newest follow first
-    relations: dict[str, list[Line]] = field(default_factory=lambda: {relation.kind: [] for relation in restored()})
-    pinned: int | None = None  # the id of a post
-    facts: list[Line] = field(default_factory=list)  # of the profile
+    lines: dict[str, list[Line]] = field(default_factory=lambda: {type_: [] for type_ in _types()})  # in their order
     left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
     _pictures: dict[str, int] = field(default_factory=dict)  # by digest, where the line about a picture begins
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
@@ -145,14 +142,8 @@ class Download:
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""
-        if line["type"] == "following":
-            self.following.append(line["username"])
-        elif line["type"] in self.relations:
-            self.relations[line["type"]].append(line)
-        elif line["type"] == "pin":
-            self.pinned = line["id"]
-        elif line["type"] == "fact":
-            self.facts.append(line)
+        if line["type"] in self.lines:
+            self.lines[line["type"]].append(line)
         elif line["type"] == "picture":
             self._pictures[line["digest"]] = place
         elif line["type"] == "post":
@@ -161,6 +152,11 @@ class Download:
                 self.left_out[reason] += 1
             else:
                 self._places.append(place)
+
+
+def _types() -> list[str]:
+    """Those of the lines that are brought back, without the account, pictures and posts."""
+    return ["following", "pin", "fact", *(relation.kind for relation in restored())]
 
 
 def _named(post: Line, field_name: str) -> NamedPost | None:

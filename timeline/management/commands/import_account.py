@@ -67,11 +67,12 @@ class Command(StoreCommand):
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing") from error
 
     def _import(self, store: Store, user: User, download: Download) -> None:
-        _complete_profile(store, user, download.account, _facts(download.facts))
+        lines = download.lines
+        _complete_profile(store, user, download.account, _facts(lines["fact"]))
         relations = RestoredRelations(store, user.uid)
-        unknown = _follow(store, user, download.following)
-        hidden = relations.to_people(download.relations)
-        relations.to_words(download.relations)
+        unknown = _follow(store, user, [line["username"] for line in lines["following"]])
+        hidden = relations.to_people(lines)
+        relations.to_words(lines)
         restoring = Restoring(store, user.uid)
         restoring.begin()
         pictures = RestoredPictures(store, user.uid, download.picture)
@@ -79,9 +80,10 @@ class Command(StoreCommand):
         written = sum(restoring.write(posts, pictures.of_post) for posts in self.progress("Importing", download))
         restoring.finish()
         conversation = restoring.conversation
-        tags = relations.to_tags(download.relations)
-        missing = relations.to_posts(download.relations, conversation)
-        relations.pin(conversation.id_of(download.pinned) if download.pinned else None)
+        tags = relations.to_tags(lines)
+        missing = relations.to_posts(lines, conversation)
+        for pin in lines["pin"][-1:]:
+            relations.pin(conversation.id_of(pin["id"]))
         self.say(f"User {user.username} has {written} posts more.")
         kinds = ", ".join(one.kind for one in restored() if one.target.is_post)
         left_out = {
