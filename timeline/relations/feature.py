@@ -24,13 +24,11 @@ BLOCKS = Limit("block", 120, 3600, "blocks and mutes", _("Too many blocks and mu
 
 
 class AllEdgeChecks(Searcher):
-    """The checks of all relations, also of a site's own features. Those of the ranking and of reposts rely on them."""
+    """The checks of all relations, also of a site's own features."""
 
     def inconsistencies(self) -> list[Check]:
-        store, mirrored = self._store, [relation for relation in relations() if relation.mirror]
-        edges = [check for relation in mirrored for check in upkeep.EdgeChecks(store, relation).inconsistencies()]
-        others = [*upkeep.RankingChecks(store).inconsistencies(), *upkeep.RepostChecks(store).inconsistencies()]
-        return [*edges, *others]
+        mirrored = [relation for relation in relations() if relation.mirror]
+        return [check for relation in mirrored for check in upkeep.EdgeChecks(self._store, relation).inconsistencies()]
 
     def orphans(self) -> list[Check]:
         to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
@@ -51,7 +49,8 @@ FEATURE = Feature(
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
     put_off={},
     limits=(FOLLOWS, BLOCKS),
-    searchers=(AllEdgeChecks, WordChecks),
+    # Those of the ranking and of reposts rely on those of the edges.
+    searchers=(AllEdgeChecks, upkeep.RankingChecks, upkeep.RepostChecks, WordChecks),
     account_lines=upkeep.account_lines,
     site_lines=upkeep.ABOUT_PEOPLE,
     relations=RELATIONS,
