@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, held, let_late_answer_come, post
+from tests.browser.support.steps import composer, held, let_slow_answers_come, post
 from tests.support.stored_keys import publish
 
 
@@ -59,14 +59,13 @@ def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(wind
     with page.expect_request("**/settings/appearance/"):
         page.keyboard.press("?")
     composer(page).click()
-    let_late_answer_come(page, waiting, "**/settings/appearance/")
+    let_slow_answers_come(page, waiting)
     expect(composer(page)).to_be_focused()
     composer(page).blur()
     for _ in range(2):
         with page.expect_request("**/settings/appearance/"):
             page.keyboard.press("?")
-    while waiting:
-        let_late_answer_come(page, waiting, "**/settings/appearance/")
+    let_slow_answers_come(page, waiting)
     expect(page.get_by_role("dialog")).to_have_count(1)
 
 

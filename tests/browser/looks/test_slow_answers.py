@@ -1,14 +1,11 @@
 """A line at the top of the window says that an answer is slow. A quick answer shows none."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, held, post
+from tests.browser.support.steps import SLOW, composer, held, let_slow_answers_come, post
 from tests.support.stored_keys import publish
 
-SLOW = re.compile(r"\bslow\b")
 # Playwright asks nothing of a page that is being left, so the page tells it.
 TELLS = """
 () => {
@@ -35,10 +32,8 @@ def test_posts_that_are_loaded_in_place_say_so_too(page, raw, store, alice):
     page.reload()
     waiting = held(page, "**/?before=*")
     page.get_by_role("link", name="Older posts").click()
-    expect(page.locator("html")).to_have_class(SLOW)
-    waiting.pop().continue_()
+    let_slow_answers_come(page, waiting)
     expect(page.get_by_role("article")).to_have_count(25)
-    expect(page.locator("html")).not_to_have_class(SLOW)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +45,4 @@ def test_what_opens_or_changes_in_place_says_so_too(page, raw, store, alice, rol
     page.reload()
     waiting = held(page, path)
     post(page, "A slow answer.").get_by_role(role, name=label).click()
-    expect(page.locator("html")).to_have_class(SLOW)
-    waiting.pop().continue_()
-    expect(page.locator("html")).not_to_have_class(SLOW)
+    let_slow_answers_come(page, waiting)

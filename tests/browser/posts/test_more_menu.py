@@ -10,7 +10,7 @@ from tests.browser.support.steps import (
     AGE,
     composer,
     held,
-    let_late_answer_come,
+    let_slow_answers_come,
     more,
     nothing_scrolls_sideways,
     post,
@@ -119,7 +119,7 @@ def test_a_menu_that_comes_late_does_not_take_the_focus(home, elsewhere):
         more(card(page)).click()
     there = composer(page) if elsewhere == "the composer" else page.get_by_role("banner").locator("summary")
     there.click()
-    let_late_answer_come(page, waiting, "**/more/")
+    let_slow_answers_come(page, waiting)
     expect(there).to_be_focused()
     expect(item(page)).to_have_count(0)
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.support.people import PASSWORD, Login
 
 AGE = re.compile(r"^(now|\d+ (min|h))$")  # of a young post on a card
+SLOW = re.compile(r"\bslow\b")  # the class of a page that waits for a slow answer
 
 
 def sign_up(page: Page, name: str) -> None:
@@ -127,9 +128,10 @@ def held(page: Page, address: str | re.Pattern[str]) -> list[Route]:
     return waiting
 
 
-def let_late_answer_come(page: Page, waiting: list[Route], address: str) -> None:
-    """One of the `held` requests is answered, and the page has done what it does with the answer."""
-    with page.expect_response(address) as late:
+def let_slow_answers_come(page: Page, waiting: list[Route]) -> None:
+    """The `held` requests are answered, and the page has done what it does with the answers: as long as one lacks, a
+    line at the top says that it is slow."""
+    expect(page.locator("html")).to_have_class(SLOW)
+    while waiting:
         waiting.pop().continue_()
-    late.value.finished()
-    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    expect(page.locator("html")).not_to_have_class(SLOW)
