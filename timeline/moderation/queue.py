@@ -25,7 +25,7 @@ from retwis_site.store.chunks import answer, answers, newest_below
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
-from timeline.posts.entities import Picture
+from timeline.posts.entities import NO_MEDIA, Media
 from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
@@ -266,7 +266,7 @@ class ShownPost(NamedTuple):
     body: str
     iso: str  # when, for a machine
     when: str
-    pictures: tuple[Picture, ...] = ()
+    media: Media = NO_MEDIA
     reply_to: int = 0  # a pid; 0: it is no reply
     answered: int = 0  # uid of the author of `reply_to`; 0: unknown
 
@@ -290,7 +290,7 @@ def _shown(post: Record) -> ShownPost:
     iso, when = moment(post.time, active_language())
     links = post.links
     replied = links.reply_to or 0, links.reply_to_user or 0
-    return ShownPost(post.pid, post.body, iso, when, post.media.pictures, *replied)
+    return ShownPost(post.pid, post.body, iso, when, post.media, *replied)
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:

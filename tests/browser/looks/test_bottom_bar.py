@@ -3,7 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
+from accounts.community.acts import Roles
+from accounts.users.entities import Role
 from tests.browser.support.windows import PHONE, TABLET, WIDE
+from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
 
 THUMB = 48  # pixels high at least
@@ -72,3 +75,15 @@ def test_explore_is_in_the_bar_and_a_finger_finds_each_link_in_320_pixels(page):
     expect(links(page).filter(has_text="Explore")).to_be_visible()
     boxes = [link.bounding_box() for link in links(page).all()]
     assert all(box["width"] >= 44 and box["x"] >= 0 and box["x"] + box["width"] <= 320 for box in boxes)
+
+
+@pytest.mark.parametrize("width", [360, 320])
+def test_staff_sees_on_a_phone_how_much_waits(page, store, alice, bob, width):
+    Roles(store).give(alice.user.uid, Role.MODERATOR)
+    report(store, alice.user.uid, bob.user.uid)
+    page.set_viewport_size({"width": width, "height": 600})
+    page.reload()
+    number = links(page).filter(has_text="Moderation").locator(".number")
+    box = number.bounding_box()
+    assert min(box["width"], box["height"]) >= 16
+    assert number.evaluate("it => getComputedStyle(it).clipPath") == "none"

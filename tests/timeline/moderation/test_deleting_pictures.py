@@ -110,6 +110,44 @@ def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a
     assert admin.get(way).content.decode().count('<img src="/media/') == 2
 
 
+PAGES = ("/moderation/people/bob/", "/moderation/new/", "/moderation/people/bob/{}/", "/moderation/reports/{}/")
+
+
+@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize("sensitive", [True, False])
+def test_what_its_author_has_covered_is_covered_for_staff_and_said(admin, store, post, raw, carol, address, sensitive):
+    media = json.loads(raw.hget(f"post:{post}", "media"))
+    raw.hset(f"post:{post}", "media", json.dumps({**media, "sensitive": sensitive}))
+    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0][0].media).rid
+    page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
+    covered = re.findall(r'<details class="covered"><summary>Sensitive pictures</summary>.*?</details>', page, re.S)
+    assert sum(one.count('src="/media/') for one in covered) == (2 if sensitive else 0)
+    assert page.count('src="/media/') == 2
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_picture_of_a_staff_page_has_a_name_for_screen_readers(admin, store, post, raw, carol, address):
+    media = json.loads(raw.hget(f"post:{post}", "media"))
+    media["pictures"][0][3] = "A <watch>"
+    raw.hset(f"post:{post}", "media", json.dumps(media))
+    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0][0].media).rid
+    page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
+    assert re.findall(r'<img[^>]* alt="([^"]+)"', page) == ["A &lt;watch&gt;", "Picture"]
+    if "Delete this picture" in page:
+        assert re.findall(r'aria-describedby="(picture_.)"', page) == re.findall(r' id="(picture_.)"', page) != []
+
+
+def test_what_is_decided_with_a_report_shows_its_pictures(admin, store, post, carol):
+    """Of a post without a text, nothing else says what is chosen."""
+    there = Posts(store).read([post])[0][0].media
+    report(store, carol.user.uid, 2, post, body="", media=there)
+    about_him = report(store, carol.user.uid, 2)
+    page = admin.get(f"/moderation/reports/{about_him.rid}/?all=1").content.decode()
+    [shown] = re.findall(r"Also decide these reports.*?</fieldset>", page, re.S)
+    assert re.findall(r'<img src="/media/([0-9a-f]+)', shown) == there.digests
+    assert '<span dir="auto">Picture</span>' in shown
+
+
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
     red = decoded_picture()
     remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red.digest, blocks=True)

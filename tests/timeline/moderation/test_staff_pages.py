@@ -245,12 +245,14 @@ def test_only_staff_has_the_link_to_moderation(browser, site, alice, carol):
     assert link not in browser(alice).get("/").content.decode()
 
 
-def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
+def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store, raw):
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     staff = browser(carol)
     assert staff.get("/moderation/people/?q=@bob")["Location"] == "/moderation/people/bob/"
     assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
     assert "No one has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
+    raw.hset("user:2", "name", "Best <prices>")  # what a search finds, and a report may be about
+    assert "<bdi>Best &lt;prices&gt;</bdi>" in staff.get("/moderation/people/bob/").content.decode()
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
 
 
