@@ -32,6 +32,7 @@ from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
+from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit, RateLimits
 
 # ---- Rate limits
@@ -162,6 +163,9 @@ class InvitationForm(forms.Form):
     token = forms.RegexField(r"\A[0-9a-f]{16}\Z", required=False, widget=forms.HiddenInput)
 
 
+APPLICATIONS_SHOWN = 50  # of a page
+
+
 class AnswerForm(forms.Form):
     """Staff's answer to an application."""
 
@@ -202,7 +206,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
 @guards.staff_required
 @guards.for_forms
 def joining(request: RetwisRequest, me: User) -> HttpResponse:
-    """Who asks to join, and who invited whom. A POST answers an application."""
+    """Who asks to join, oldest first, or those below `after`; and who invited whom. A POST answers an application."""
     form = AnswerForm(typed(request))
     if not form.is_valid():
         return _joining_page(request, form)
@@ -210,22 +214,27 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
     given, answers = form.cleaned_data, Answers(connect())
     if given["answer"] == "approve":
         is_done = answers.approve(given["username"], given["at"], me.uid)
-        text = _("The account was created.")
+        text = _("The account @%(name)s was created.")
     else:
         is_done = answers.refuse(given["username"], given["at"], me.uid, given["reason"])
-        text = _("The application was refused.")
+        text = _("The application of @%(name)s was refused.")
     if is_done:
-        return done(request, text, "joining")
+        return done(request, text % {"name": given["username"]}, request.get_full_path())
     text = _("This application has been answered, or someone else has this name or one like it.")
-    return not_done(request, text, "joining")
+    return not_done(request, text, request.get_full_path())
 
 
 def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:
     if form.is_bound:
         messages.error(request, _("Choose an answer."))
-    asking = [(one, moment(one.at, active_language())[1]) for one in Applications(connect()).all()]
-    is_admin = request.viewer.checked.role is Role.ADMIN
+    at, _sign, name = request.GET.get("after", "").partition("-")
+    waiting = Applications(connect()).all()
+    below = [one for one in waiting if (one.at, one.username) > (parse_number(at) or 0, name)] or waiting
+    asking = [(one, moment(one.at, active_language())[1]) for one in below[:APPLICATIONS_SHOWN]]
+    last = below[APPLICATIONS_SHOWN - 1] if len(below) > APPLICATIONS_SHOWN else None
+    is_admin, address = request.viewer.checked.role is Role.ADMIN, request.get_full_path()
     context = {"form": form, "asking": asking, "newcomers": newcomers(connect()), "is_admin": is_admin}
+    context |= {"address": address, "after": f"{last.at}-{last.username}" if last is not None else ""}
     return form_page(request, "accounts/community/joining/joining.html", context)
 
 

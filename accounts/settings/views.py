@@ -484,7 +484,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
         guards.log_account_event(request, "logged out a device", me)
     if request.viewer.secret in ended:
         return guards.logged_out(request, _("You are logged out."))
-    return done(request, _("This device is logged out."), "sessions")
+    return done(request, _("The device is logged out."), "sessions")
 
 
 def rows(sessions: Sequence[Session], here: str, language: str) -> list[DeviceRow]:

@@ -12,6 +12,7 @@ from accounts.community.log import Log
 from accounts.community.sanctions import Sanctions
 from accounts.joining import joining
 from accounts.joining.joining import (
+    Application,
     Applications,
     Invitations,
     Joining,
@@ -19,6 +20,7 @@ from accounts.joining.joining import (
     TooManyInvitations,
     TooManyWait,
     new_token,
+    stored_application,
 )
 from accounts.users.entities import NameTaken, State
 from retwis_site.identity import MODES
@@ -373,6 +375,31 @@ def test_many_refusals_keep_nobody_from_applying(store, raw, monkeypatch):
         Applications(store).apply(f"erik{number}", "argon2$hash", "why")
     with pytest.raises(TooManyWait):
         Applications(store).apply("erik3", "argon2$hash", "why")
+
+
+def test_many_applications_have_pages_and_an_answer_stays_on_its_own(staff, store, raw):
+    names = [f"dora{number:03}" for number in range(120)]
+    for place, name in enumerate(names):  # one second has more of them than a page
+        one = Application(name, "argon2$hash", "why", 7 if place < 110 else 8)
+        raw.hset("applications", name, stored_application(one))
+    pages, address = [], "/moderation/joining/"
+    while address:
+        page = page_of(staff.get(address))
+        pages.append(re.findall(r'name="username" value="(\w+)"', page))
+        assert page.count(f'action="{address}"') == len(pages[-1])
+        assert "Joined by invitation" in page
+        further = re.findall(r'href="([?]after=[^"]+)"', page)
+        address = f"/moderation/joining/{further[0]}" if further else ""
+    assert [len(page) for page in pages] == [50, 50, 20]
+    assert [name for page in pages for name in page] == names
+    address = "/moderation/joining/?after=7-dora099"
+    answered = staff.post(address, {"username": "dora105", "at": 7, "answer": "refuse", "reason": "No"})
+    assert answered["Location"] == address
+    page = page_of(staff.get(address))
+    assert "The application of @dora105 was refused." in page
+    assert re.findall(r'name="username" value="(\w+)"', page) == [*names[100:105], *names[106:]]
+    assert 'value="dora000"' in page_of(staff.get("/moderation/joining/?after=9-"))  # all below were answered
+    assert 'value="dora000"' in page_of(staff.get("/moderation/joining/?after=nonsense"))
 
 
 def test_an_application_that_finds_no_room_counts_for_the_limit_since_it_costs_a_hash(browser, raw, monkeypatch):

@@ -57,7 +57,7 @@ def test_each_device_is_logged_out_alone_or_all_together(window, name, scripts):
     expect(desk.get_by_text("This device")).to_have_count(1)
     fits(desk, scripts)
     desk.get_by_role("main").get_by_role("button", name="Log out Chrome on Linux").click()
-    said(desk, "This device is logged out.")
+    said(desk, "The device is logged out.")
     is_logged_out(old)
     log_in(old, ida)
     account_menu(desk).get_by_role("link", name="Log out everywhere").click()

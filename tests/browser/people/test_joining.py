@@ -60,7 +60,7 @@ def test_an_applicant_waits_is_approved_and_logs_in(admin, window, console, name
     fill_in_login(page, ida)
     expect(page.get_by_text("The people who run this site have not answered yet.")).to_be_visible()
     answer(admin, ida, "Approve")
-    said(admin, "The account was created.")
+    said(admin, f"The account @{ida} was created.")
     fits(admin, scripts=True)
     log_in(page, ida)
     said(page, f"Welcome back, {ida}.")
@@ -76,7 +76,7 @@ def test_a_refused_applicant_reads_the_reason(admin, window, console, name):
     change_site(admin, registration="approval")
     apply(page, ida, scripts=True)
     answer(admin, ida, "Refuse")
-    said(admin, "The application was refused.")
+    said(admin, f"The application of @{ida} was refused.")
     fill_in_login(page, ida)
     expect(page.get_by_text("We know no bob")).to_be_visible()
 
