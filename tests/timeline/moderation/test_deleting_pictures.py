@@ -220,3 +220,10 @@ def test_a_report_keeps_the_pictures_until_it_is_decided(admin, browser, bob, ca
     assert decided.status_code == 302
     drain(store, "worker")
     assert list(raw.keys("media*")) == []
+
+
+def test_the_form_of_a_report_shows_the_pictures_that_it_is_about(browser, carol, post, raw):
+    raw.hset(f"post:{post}", "body", "")
+    page = browser(carol).get(f"/@bob/{post}/report/").content.decode()
+    assert page.count('<img src="/media/') == 2
+    assert "<blockquote" not in page
