@@ -9,11 +9,12 @@ from functools import partial
 from accounts.community import sanctions
 from accounts.community.acts import MARK, Answers, Roles
 from accounts.community.log import EVIDENCE, Log, read_act
-from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
+from accounts.community.sanctions import GRACE, GRANTED, SanctionCase, Sanctions
 from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
 from accounts.users.accounts import AccountDeletion
 from accounts.users.checks import AccountChecks
 from accounts.users.entities import UNSEEN, Role, State, User
+from accounts.users.repository import IMPOSED, sanction_of
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, confirmed
@@ -161,8 +162,8 @@ class CommunityChecks(Searcher):
     def _stale(self, members: Sequence[str]) -> list[str]:
         """Open appeals of people on whom this act imposes nothing any more."""
         owners = {member: parse_id(member.partition(":")[0]) or 0 for member in members}
-        asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), STORED), members)
-        standing = [(member, sanctions.imposed(owners[member], fields)) for member, fields in asked.items()]
+        asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), IMPOSED), members)
+        standing = [(member, sanction_of(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
@@ -179,7 +180,7 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     for field in fields:
         if field.startswith(EVIDENCE):
             yield WrongUser(uid, LINE, field.removeprefix(EVIDENCE))
-    present = sanctions.imposed(uid, [fields.get(field) for field in STORED])
+    present = sanction_of(uid, [*map(fields.get, IMPOSED)])
     if present is None:
         return
     if present.deleted_at:

@@ -8,10 +8,11 @@ from dataclasses import asdict
 from accounts.community import sanctions
 from accounts.community.acts import staff_in
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
-from accounts.community.sanctions import STORED, Appeal, Imposed
+from accounts.community.sanctions import Appeal
 from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone
-from accounts.users.entities import OPERATOR, UNSEEN, Role, State
+from accounts.users.entities import OPERATOR, UNSEEN, Role, Sanction, State
+from accounts.users.repository import IMPOSED, sanction_of
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.identity import FIELDS, forget
 from retwis_site.maintenance import lines as file
@@ -94,11 +95,11 @@ def _write_staff(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _read_sanctions(store: Store) -> Iterator[Line]:
     """A line for each user on whom something is imposed now, by id. Two round trips for each AT_ONCE users."""
-    for users in file.fields_of_users(store, ["deleted", "appeal", *STORED]):
+    for users in file.fields_of_users(store, ["deleted", "appeal", *IMPOSED]):
         found = [
             (uid, present, sanctions.read_appeal(uid, appeal))
             for uid, (deleted, appeal, *stored) in users
-            if deleted is None and (present := sanctions.imposed(uid, stored)) is not None
+            if deleted is None and (present := sanction_of(uid, stored)) is not None
         ]
         pipe = store.pipeline()
         answers = {uid: pipe.hget(keys.user(uid), sanctions.answer_of(present.act_id)) for uid, present, _ in found}
@@ -106,7 +107,7 @@ def _read_sanctions(store: Store) -> Iterator[Line]:
         yield from (_line(uid, present, appeal, answers[uid].value) for uid, present, appeal in found)
 
 
-def _line(uid: int, present: Imposed, appeal: Appeal | None, answer: str | None) -> Line:
+def _line(uid: int, present: Sanction, appeal: Appeal | None, answer: str | None) -> Line:
     line: Line = {
         "user": uid,
         "state": present.state.value,
@@ -125,7 +126,8 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
         uid, act_id = line["user"], line["act"]
         until = 0 if line["until"] is None else file.seconds(line, "until")
-        stored = Imposed(State(line["state"]), until, line["reason"], file.seconds(line, "since"), act_id).stored()
+        present = Sanction(State(line["state"]), until, line["reason"], file.seconds(line, "since"), act_id)
+        stored = sanctions.stored_sanction(present)
         if "answer" in line:
             stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:
@@ -141,9 +143,10 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
 def _recount(store: Store) -> None:
     """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
     and one more for such people."""
-    for users in file.fields_of_users(store, STORED):
+    for users in file.fields_of_users(store, IMPOSED):
         pipe = store.pipeline()
-        for uid, present in [(uid, sanctions.imposed(uid, list(fields))) for uid, fields in users]:
+        for uid, fields in users:
+            present = sanction_of(uid, fields)
             if present is not None and present.state in UNSEEN:
                 sanctions.recount_later(pipe, uid)
                 if present.until:

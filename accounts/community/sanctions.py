@@ -17,16 +17,15 @@ from typing import NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
-from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
-from accounts.users.repository import NO_SANCTION, Users, state_now
+from accounts.users.entities import OPERATOR, SUSPENDED_FOR, NoSuchUser, Refused, Role, Sanction, State
+from accounts.users.repository import IMPOSED, NO_SANCTION, Users, sanction_of
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
-from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
+from retwis_site.store.ids import nonce, parse_id, stored_id
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import STEP
@@ -94,11 +93,9 @@ def open_appeals(store: Store, before: int | None = None) -> AppealPage:
 # ---- Sanctions
 
 MOST_DAYS = 3650  # of a sanction with an end
-SUSPENDED_FOR = 30 * A_DAY  # after it, a suspension without an end becomes a deletion
 GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
 
 GRANTED, REFUSED = "appeal:granted", "appeal:refused"  # what decisions are called in the log
-STORED = ("state", "state_until", "state_reason", "state_since", "state_act")
 
 
 class SanctionsAdmin(Refused):
@@ -125,29 +122,10 @@ class AlreadyDecided(Refused):
     message = _("Someone else has decided this appeal already.")
 
 
-class Imposed(NamedTuple):
-    """What is imposed on a user now."""
-
-    state: State
-    until: int  # unix seconds; 0: until it is lifted
-    reason: str
-    since: int  # unix seconds
-    act_id: str  # of the act that imposed it
-
-    @property
-    def deleted_at(self) -> int:
-        """When the account will be deleted, in unix seconds; 0 for what is no suspension without an end."""
-        return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
-
-    def stored(self) -> dict[str, str]:
-        """As the fields STORED of the person's hash."""
-        return dict(zip(STORED, map(str, self), strict=True))
-
-
 class SanctionCase(NamedTuple):
     """What is imposed on a user, and what has been said about it."""
 
-    imposed: Imposed
+    imposed: Sanction
     appeal: Appeal | None
     answer: Act | None  # the decision about the appeal
 
@@ -160,9 +138,9 @@ class SanctionCase(NamedTuple):
 class Sanctions(Repository):
     """Imposes and lifts sanctions."""
 
-    def of(self, uid: int) -> Imposed | None:
+    def of(self, uid: int) -> Sanction | None:
         """What is imposed on a user now; None when nothing is. One round trip."""
-        return imposed(uid, self._store.hmget(keys.user(uid), STORED))
+        return sanction_of(uid, self._store.hmget(keys.user(uid), IMPOSED))
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Fourteen round
@@ -182,7 +160,7 @@ class Sanctions(Repository):
             delete_later(self._store, uid, act.id)
         if act.until:
             follow_end(self._store, uid, act.until)
-        self._commit(act, Imposed(state, act.until, act.reason, act.when, act.id).stored())
+        self._commit(act, stored_sanction(Sanction(state, act.until, act.reason, act.when, act.id)))
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
@@ -301,19 +279,14 @@ class Sanctions(Repository):
                 recount_later(self._store, uid)
 
 
-def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
-    """What is imposed on a user now, from the fields STORED; None when nothing is."""
-    state, until, reason, since, act_id = fields
-    now = state_now(uid, state, until)
-    if now is State.NONE:
-        return None
-    key = keys.user(uid)
-    return Imposed(now, stored_time(key, until), reason or "", stored_time(key, since), act_id or "")
+def stored_sanction(sanction: Sanction) -> dict[str, str]:
+    """As the fields IMPOSED of the person's hash."""
+    return dict(zip(IMPOSED, map(str, sanction), strict=True))
 
 
 def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
-    """The same, from all fields of the user."""
-    present = imposed(uid, [fields.get(field) for field in STORED])
+    """What is imposed on a user now, and what was said about it, from all fields of the user; None when nothing is."""
+    present = sanction_of(uid, [*map(fields.get, IMPOSED)])
     if present is None:
         return None
     appeal, answer = read_appeal(uid, fields.get("appeal")), _answer_in(uid, present.act_id, fields)

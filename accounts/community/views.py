@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.acts import Answers, SiteWords
-from accounts.community.sanctions import Imposed, Sanctions
+from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Applications, Invitations, new_token, newcomers
 from accounts.signing_in import guards
 from accounts.signing_in.html import dismissed_by, done, form_page, not_done, typed
 from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
-from accounts.users.entities import NotSignedIn, Refused, Role, User
+from accounts.users.entities import NotSignedIn, Refused, Role, Sanction, User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
@@ -75,15 +75,13 @@ TOKEN_LIVES = 3600  # seconds
 _SALT = "appeal of a suspended user"
 
 
+@guards.never_store
 def frozen_page(request: RetwisRequest) -> HttpResponse:
     """403, with the text that was typed. No round trip."""
     sanction = request.viewer.checked.sanction
     kept = [one for one in kept_fields(request) if one.field.kind == "textarea"]
-    until = day(sanction.until, active_language()) if sanction is not None and sanction.until else ""
-    context = {"sanction": sanction, "until": until, "kept": kept}
-    response = form_page(request, "accounts/community/sanctioned/frozen.html", context, status=403)
-    response["Cache-Control"] = "private, no-store"
-    return response
+    context = {"sanction": sanction, "kept": kept, **days_of(sanction)}
+    return form_page(request, "accounts/community/sanctioned/frozen.html", context, status=403)
 
 
 def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
@@ -92,27 +90,24 @@ def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
     return appeal_page(request, uid, AppealForm(), token=token_of(uid), status=403)
 
 
+@guards.never_store
 def appeal_page(
     request: RetwisRequest, uid: int, form: AppealForm, *, token: str = "", status: int | None = None
 ) -> HttpResponse:
     """What is imposed on a person, and their appeal or its form; else how an appeal has ended it. `token`: for a
     suspended person. Three round trips at most."""
     found, granted = Sanctions(connect()).standing_or_grant(uid)
-    context: dict[str, Any] = {"form": form, "token": token, "standing": found, "granted": granted}
-    if found is not None:
-        context |= _dates(found.imposed)
-    response = form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
-    response["Cache-Control"] = "private, no-store"
-    return response
+    days = days_of(found.imposed if found is not None else None)
+    context = {"form": form, "token": token, "standing": found, "granted": granted, **days}
+    return form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
 
 
-def _dates(present: Imposed) -> dict[str, str]:
-    language = active_language()
-    return {
-        "since": day(present.since, language),
-        "until": day(present.until, language) if present.until else "",
-        "deleted_at": day(present.deleted_at, language) if present.deleted_at else "",
-    }
+def days_of(imposed: Sanction | None) -> dict[str, str]:
+    """When a sanction began, and its last day or the day on which the account will be deleted, where there is one."""
+    if imposed is None:
+        return {}
+    known = {"since": imposed.since, "until": imposed.until, "deleted_at": imposed.deleted_at}
+    return {name: day(when, active_language()) for name, when in known.items() if when}
 
 
 def token_of(uid: int) -> str:

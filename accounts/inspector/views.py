@@ -11,11 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import admin_required
+from accounts.signing_in.guards import admin_required, never_store
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
@@ -48,14 +47,13 @@ def inspectors_only(
     def as_admin(request: RetwisRequest, me: User, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         return view(request, *args, **kwargs)
 
+    @never_store
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not settings.INSPECT:
             raise Http404
         if not is_at_home(request):
             return as_admin(request, *args, **kwargs)
-        response = view(cast(RetwisRequest, request), *args, **kwargs)
-        patch_cache_control(response, private=True, no_store=True)
-        return response
+        return view(cast(RetwisRequest, request), *args, **kwargs)
 
     update_wrapper(guarded, view)
     guarded.for_roles = {Role.ADMIN}  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import SESSIONS, Way, present_hour
 from accounts.users import entities
 from accounts.users.entities import NotSignedIn, Role, Sanction, State, User, Visitor
-from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
+from accounts.users.repository import IMPOSED, PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
@@ -291,7 +291,7 @@ class Viewer:
                 self._take_for(None)
                 continue
             uid = self.proof.ask_uid(pipe)
-            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self.proof.fields])
+            fields = pipe.hmget(keys.user(me), [*PERSON, *IMPOSED[2:], "role", "dismissed", *self.proof.fields])
             numbers = {name: ask_number(pipe, me) for name, ask_number in self.proof.numbers.items()}
             of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
             self.besides(pipe, me)
@@ -301,7 +301,8 @@ class Viewer:
             if uid is not None and uid.value != str(me):
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
-            about, (role, reason, dismissed, *judging) = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
+            about, more = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
+            reason, since, act_id, role, dismissed, *judging = more
             user, opened = person(me, about), self.proof.opened(judging)
             if user is not None and opened is not None:
                 its_role = role_of(me, role)
@@ -311,7 +312,7 @@ class Viewer:
                     {name: number.value for name, number in numbers.items()},
                     its_role,
                     waiting,
-                    sanction_of(me, about, reason),
+                    sanction_of(me, [*about[-2:], reason, since, act_id]),
                     dismissed or "",
                     has_factor,
                     opened.scopes,

@@ -8,6 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotDone, NotFound
+from retwis_site.rendering.dates import A_DAY
 
 OPERATOR = 0  # instead of a uid: the operator, who runs a command, or the site itself
 
@@ -32,12 +33,22 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+SUSPENDED_FOR = 30 * A_DAY  # after it, a suspension without an end becomes a deletion
+
+
 class Sanction(NamedTuple):
     """What staff has imposed on a user."""
 
     state: State
     until: int  # unix seconds; 0: until it is lifted
     reason: str
+    since: int  # unix seconds
+    act_id: str  # of the act that imposed it
+
+    @property
+    def deleted_at(self) -> int:
+        """When the account will be deleted, in unix seconds; 0 for what is no suspension without an end."""
+        return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
 
 
 class User(NamedTuple):

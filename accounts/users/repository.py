@@ -21,6 +21,7 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
 NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
+IMPOSED = (*NO_SANCTION,)  # the first two of them are the last two of PERSON
 HASHES = ("password", "prepared_password", "old_password")
 RECOVERY, SPENT = "recovery:", "0"  # what the fields of recovery codes begin with, and the value of a spent one
 PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_until")
@@ -163,13 +164,14 @@ def state_now(uid: int, state: str | None, until: str | None) -> State:
     return State.NONE if 0 < ends <= time.time() else imposed
 
 
-def sanction_of(uid: int, fields: Sequence[str | None], reason: str | None) -> Sanction | None:
-    """What staff has imposed on a user, from the fields PERSON and `state_reason`; None when nothing is."""
-    *_, state, until = fields
-    if not state:
+def sanction_of(uid: int, fields: Sequence[str | None]) -> Sanction | None:
+    """What staff has imposed on a user, from the fields IMPOSED; None when nothing is, or no longer."""
+    state, until, reason, since, act_id = fields
+    now = state_now(uid, state, until) if state else State.NONE
+    if now is State.NONE:
         return None
-    now = state_now(uid, state, until)
-    return Sanction(now, stored_time(keys.user(uid), until), reason or "") if now else None
+    key = keys.user(uid)
+    return Sanction(now, stored_time(key, until), reason or "", stored_time(key, since), act_id or "")
 
 
 def role_of(uid: int, role: str | None) -> Role:

@@ -16,7 +16,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import LONGEST_STAFF_NOTE, Records, StaffNotes, allow_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
+from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
+from accounts.community.views import days_of
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import ProfilePicture
 from accounts.recovery.codes import ResetLinks
@@ -24,11 +25,11 @@ from accounts.signing_in.guards import for_acting, for_forms, login_required, pa
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import AccountDeleted, Refused, Role, State, User
+from accounts.users.entities import AccountDeleted, Refused, Role, Sanction, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
-from retwis_site.rendering.dates import A_DAY, day, moment
+from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
@@ -277,7 +278,7 @@ class PostsDeleted(Refused):
     message = gettext_lazy("The post is deleted.")
 
 
-def _require_shown(request: RetwisRequest, present: Imposed | None) -> None:
+def _require_shown(request: RetwisRequest, present: Sanction | None) -> None:
     """Raises SanctionChanged where the form has shown another sanction than the present one: nobody replaces or lifts
     one unseen."""
     if request.POST.get("imposed") not in (None, present.act_id if present is not None else ""):
@@ -382,15 +383,9 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
 
 
-def _imposed(present: Imposed | None) -> dict[str, str]:
-    """What is imposed, in words: the state, with its last day or the day on which the account will be deleted, if there
-    is one."""
-    if present is None:
-        return {}
-    ends = {"until": present.until, "deleted_at": present.deleted_at}
-    return {"state": in_words(present.state)} | {
-        name: day(when, active_language()) for name, when in ends.items() if when
-    }
+def _imposed(present: Sanction | None) -> dict[str, str]:
+    """What is imposed, in words: the state, and its days."""
+    return {} if present is None else {"state": in_words(present.state), **days_of(present)}
 
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
