@@ -55,7 +55,7 @@ class CannotDecode(Exception):
 
 
 def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """What was made, and the files in the order of the sizes. Raises Refused."""
+    """What was made, and the files in the order of the sizes. Raises CannotDecode."""
     import blurhash
     import dhash
     from PIL import Image, UnidentifiedImageError
@@ -77,30 +77,28 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
         raise CannotDecode("pixels") from error
     except Exception as error:
         raise CannotDecode("damaged") from error
-    made = [_resized(upright, width, height, wanted["crops"]) for _, width, height in wanted["sizes"]]
-    largest = made[0]
-    sizes = [(name, one) for (name, *_), one in zip(wanted["sizes"], made, strict=True)]
+    made = {name: _resized(upright, width, height, wanted["crops"]) for name, width, height in wanted["sizes"]}
+    largest = made[""]
     # A smaller size of a picture that is small already is the picture itself.
-    kept = [(name, one) for name, one in sizes if wanted["crops"] or not name or one.size != largest.size]
-    files = [_as_webp(one) for _, one in kept]
-    named = [name for name, _ in kept]
+    kept = [name for name, one in made.items() if wanted["crops"] or not name or one.size != largest.size]
+    files = {name: _as_webp(made[name]) for name in kept}
     try:
         moving = _animation(content) if wanted["moves"] else None
     except Exception:  # frames that are damaged, or take too much memory: the first one is there
         moving = None
     if moving is not None:
-        named, files = [*named, ANIMATED], [*files, moving]
+        files[ANIMATED] = moving
     small = largest.convert("RGB")
     small.thumbnail((32, 32))
     shown = [largest, upright] if wanted["crops"] else [largest]  # the whole is what a post has
     about = {
         "width": largest.width,
         "height": largest.height,
-        "files": [[name, len(file)] for name, file in zip(named, files, strict=True)],
+        "files": [[name, len(file)] for name, file in files.items()],
         "look": " ".join(dhash.format_hex(*dhash.dhash_row_col(one)) for one in shown),
         "blurhash": blurhash.encode(small, 4, 3),
     }
-    return about, files
+    return about, [*files.values()]
 
 
 def _upright(picture: Any) -> Any:

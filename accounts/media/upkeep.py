@@ -11,7 +11,7 @@ from django.conf import settings
 
 from accounts.media.decoding import PictureRefused, Shape, decoded
 from accounts.media.removal import MarkState, is_used, marks_of, settle_picture
-from accounts.media.repository import ANIMATED, Info, Pictures, ask_info, ask_memory
+from accounts.media.repository import ANIMATED, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
 from retwis_site.maintenance.lines import ID as ID_FIELD
@@ -51,18 +51,14 @@ WEBP = LineField("a WebP file in base64", _is_base64)
 
 def _read_files(store: Store) -> Iterator[Line]:
     """A line for each file of each picture that is shown somewhere, by digest. Six round trips for 16 pictures."""
-    for digests in batches(sorted(_shown(store)), FILES_AT_ONCE):
+    shown = (digest for some in store.zset_members(keys.media_sizes(), AT_ONCE) for digest in _shown_by(store, some))
+    for digests in batches(sorted(shown), FILES_AT_ONCE):
         infos = answers(store, ask_info, digests)
         names = [(digest, size) for digest, info in infos.items() if info is not None for size in info.sizes]
         files = answers(store, lambda pipe, name: pipe.get_bytes(keys.media("".join(name))), names)
         for (digest, size), content in files.items():
             if content is not None:
                 yield {"digest": digest, "size": size, "webp": base64.b64encode(content).decode()}
-
-
-def _shown(store: Store) -> Iterator[str]:
-    for digests in store.zset_members(keys.media_sizes(), AT_ONCE):
-        yield from _shown_by(store, digests)
 
 
 def _shown_by(store: Store, digests: Iterable[str]) -> dict[str, set[int]]:
@@ -87,19 +83,17 @@ def _read_pictures(store: Store) -> Iterator[Line]:
         for uid, digest, _ in some:
             info = infos.get(digest)
             if info is not None and uid in shown[digest]:
-                yield {"user": uid, "digest": digest, **_said(info)}
-
-
-def _said(info: Info) -> Line:
-    return {
-        "time": iso(info.since),
-        "width": info.width,
-        "height": info.height,
-        "bytes": info.size,
-        "sizes": " ".join(filter(None, info.sizes)),
-        "look": info.look,
-        "blurhash": info.blurhash,
-    }
+                yield {
+                    "user": uid,
+                    "digest": digest,
+                    "time": iso(info.since),
+                    "width": info.width,
+                    "height": info.height,
+                    "bytes": info.size,
+                    "sizes": " ".join(filter(None, info.sizes)),
+                    "look": info.look,
+                    "blurhash": info.blurhash,
+                }
 
 
 def with_file(store: Store, digests: Iterable[str]) -> set[str]:
