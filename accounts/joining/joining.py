@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -51,11 +51,7 @@ class TooManyWait(Refused):
 
 
 class NotYetMember(Exception):
-    """The right password of somebody whose application is not approved. `text` says how it stands."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
+    """The right password of somebody whose application is not approved. Its text says how it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +59,16 @@ class Application:
     """Somebody asks to join."""
 
     username: str
-    password: str  # a Django hash
-    why: str
+    password: str = field(repr=False)  # a Django hash
+    why: str = field(repr=False)
     at: int  # unix seconds
     refused: int = 0  # unix seconds; 0: it waits for an answer
-    reason: str = ""  # of the refusal
+    reason: str = field(default="", repr=False)  # of the refusal
 
     @property
     def member(self) -> str:
         """In the sorted set of those that wait."""
         return f"{self.username.lower()}:{self.at}"
-
-    def __repr__(self) -> str:  # the hash stays out of logs
-        return f"Application({self.username!r})"
 
     @property
     def is_over(self) -> bool:
@@ -213,15 +206,12 @@ class TooManyInvitations(Refused):
 class Invitation:
     """An invitation. `by` is 0 for one of the operator."""
 
-    code: str
+    code: str = field(repr=False)
     by: int
     ends: int  # unix seconds
     uses: int  # how many people it lets in
     used: int = 0
     inviter: str = ""  # the username, as `find` reads it; empty for the operator
-
-    def __repr__(self) -> str:  # the code stays out of logs
-        return f"Invitation(by={self.by})"
 
     @property
     def left(self) -> int:

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Sequence
 
 from django import forms
 from django.contrib.auth.hashers import make_password
@@ -20,7 +19,7 @@ from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, User
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
-from accounts.signing_in.sessions.entities import Session, sessions_in
+from accounts.signing_in.sessions.entities import SESSIONS
 from accounts.signing_in.sessions.repository import Sessions, ask_stored, stored_of
 from accounts.users.entities import User
 from accounts.users.repository import Users
@@ -54,7 +53,7 @@ class RecoverForm(NewPasswordForm):
 
 logger = logging.getLogger("retwis.accounts")
 
-JUST_NOW = 15 * 60  # seconds after a login in which the first codes need no password
+JUST_NOW = 15 * 60  # seconds after a login or a registration in which the first codes need no password
 
 
 @guards.for_passwords
@@ -126,7 +125,8 @@ def recovery(request: RetwisRequest) -> HttpResponse:
     if has_factor and not guards.is_confirmed(request):
         return guards.confirm_first(request)
     left, after = len(codes_in(stored)), guards.page_after(request)
-    is_new = not left and _logged_in_just_now(sessions_in(stored), request.viewer.secret)
+    here = SESSIONS.standing_in(stored).get(request.viewer.secret)
+    is_new = not left and here is not None and here.since > time.time() - JUST_NOW
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
         RateLimits(connect()).count(NEW_CODES, str(me.uid))
@@ -155,11 +155,6 @@ def recovery_file(request: RetwisRequest) -> HttpResponse:
     response = HttpResponse("\n".join((title, text, "", *codes, "")), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="recovery-codes.txt"'
     return response
-
-
-def _logged_in_just_now(sessions: Sequence[Session], secret: str) -> bool:
-    """Whether this browser has shown the password a moment ago, as after registering."""
-    return any(session.secret == secret and session.since > time.time() - JUST_NOW for session in sessions)
 
 
 # ---- Addresses

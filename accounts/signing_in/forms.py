@@ -142,7 +142,7 @@ class LoginForm(forms.Form):
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
-            raise forms.ValidationError(answer.text) from answer
+            raise forms.ValidationError(str(answer)) from answer
         self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))
