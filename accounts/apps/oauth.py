@@ -73,6 +73,7 @@ class TakenCode(NamedTuple):
     """A code, as Authlib asks about it."""
 
     code: Code
+    code_challenge_method: str = "S256"
 
     def get_redirect_uri(self) -> str:
         return self.code.redirect_uri
@@ -83,10 +84,6 @@ class TakenCode(NamedTuple):
     @property
     def code_challenge(self) -> str:
         return self.code.challenge
-
-    @property
-    def code_challenge_method(self) -> str:
-        return "S256"
 
 
 class StoredToken(NamedTuple):
@@ -159,9 +156,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         if isinstance(payload, dict):
             answer["Content-Type"] = JSON
         return answer
-
-    def send_signal(self, name: str, *args: object, **kwargs: object) -> None:
-        """Nobody listens."""
 
 
 @cache

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.apps.feature import CONSENTS, TOKENS
-from accounts.apps.oauth import Client, Granting, answer_of, server
+from accounts.apps.oauth import BASIC, IN_BODY, Client, Granting, answer_of, server
 from accounts.apps.repository import OUT_OF_BAND, App, Apps, Tokens, granting_of
 from accounts.signing_in import guards
 from accounts.signing_in.forms import PresentPasswordForm
@@ -157,7 +157,7 @@ def revoke(request: RetwisRequest) -> HttpResponse:
 def metadata(request: HttpRequest) -> HttpResponse:
     """RFC 8414."""
     origin = origin_of(request)
-    methods = ["client_secret_basic", "client_secret_post"]
+    methods = [BASIC, IN_BODY]
     return json_response(
         {
             "issuer": origin + reverse("home"),
