@@ -17,10 +17,10 @@ RECENT = 2000  # ids in each `recent`
 
 
 def ask_given_out(pipe: Pipe) -> Result[int]:
-    """How many ids the counter has given out: to posts and reposts, also to those that are deleted by now. Ids from the
-    time are not counted. One command."""
+    """How many ids the counter has given out, which is the last of them: to posts and reposts, also to those that are
+    deleted by now. Ids from the time are not counted, and are all above these. One command."""
     counter = pipe.get(keys.next_post_id())
-    return Result(lambda: parse_number(counter.value or "") or 0)
+    return Result(lambda: min(parse_number(counter.value or "") or 0, snowflake.SMALLEST - 1))
 
 
 class CounterIds(Repository):

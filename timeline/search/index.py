@@ -34,7 +34,7 @@ from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.language import words, written_terms
 from timeline.posts.entities import NO_MEDIA, Links, Media
 from timeline.posts.links import folded, may_have_links, segments
-from timeline.posts.reading.moments import ask_last_counted
+from timeline.posts.post_ids import ask_given_out
 from timeline.posts.reading.records import ask_post
 
 # ---- The ranges of ids by which the index is split: no key grows without limit, and a search reads the newest range
@@ -108,7 +108,7 @@ _kept: Memory[str, Ranges] = Memory(size=2, seconds=KEPT)
 
 def ask_ranges(pipe: Pipe) -> Result[Ranges]:
     """All ranges. Two commands; the answer has an entry for each MOST_POSTS posts with ids from the time."""
-    counted, starts = ask_last_counted(pipe), pipe.zrange(keys.posting_ranges(), 0, -1)
+    counted, starts = ask_given_out(pipe), pipe.zrange(keys.posting_ranges(), 0, -1)
     return Result(lambda: Ranges(counted.value, tuple(sorted(stored_ids(keys.posting_ranges(), starts.value)))))
 
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
-from retwis_site.store.replies import Result
 from retwis_site.store.snowflake import SMALLEST, first_of
 
 LOOKS = 2  # round trips
@@ -27,15 +26,9 @@ class Bounds(NamedTuple):
     after: int
 
 
-def ask_last_counted(pipe: Pipe) -> Result[int]:
-    """The id that the counter has given out last; 0 without one. One command."""
-    counter = pipe.get(keys.next_post_id())
-    return Result(lambda: min(stored_time(keys.next_post_id(), counter.value), SMALLEST - 1))
-
-
 def moment(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
     """Between which ids a moment (unix seconds) is: no post from `first` down is as new, and none from `after` up is
-    older. `newest`: no post of the site has a higher id. `counted`: as for `ask_last_counted`. LOOKS round trips; none
+    older. `newest`: no post of the site has a higher id. `counted`: as for `ask_given_out`. LOOKS round trips; none
     where all ids are made from the time."""
     made, last = first_of(seconds), counted if newest > SMALLEST else newest
     first, after = 0, last + 1
