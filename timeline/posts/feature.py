@@ -11,7 +11,7 @@ from timeline.posts import repository
 from timeline.posts.checks import CountChecks, ListingChecks, PostChecks, PostPictureChecks
 from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
-from timeline.posts.pictures import ask_picture_use, finish_pictures, finish_removal
+from timeline.posts.pictures import ask_picture_use, finish_removal, settle_pictures
 from timeline.posts.settling import Settling
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.site_lines import TOMBSTONES, account_lines
@@ -35,10 +35,10 @@ FEATURE = Feature(
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "staff_deletion": repository.finish_staff_deletion,
         "staff_picture": finish_removal,
-        "pictures": finish_pictures,
+        "pictures": lambda store, claim: settle_pictures(store, job_id(claim.name, 1)),
         "del": repository.finish_deletion,
         "edit": repository.finish_edit,
-        "settle": lambda store, claim: Settling(store).finish(claim),
+        "settle": lambda store, claim: Settling(store).settle([job_id(claim.name, 1)]),
     },
     put_off={},
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},

@@ -160,11 +160,6 @@ def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
     return True
 
 
-def finish_pictures(store: Store, claim: Claim) -> None:
-    """The job `pictures:<pid>:<nonce>`."""
-    settle_pictures(store, job_id(claim.name, 1))
-
-
 # ---- A picture that staff removes from a post.
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from accounts.media.repository import Pictures
 from accounts.users.accounts import is_deleted
 from accounts.users.repository import ask_owners
-from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
+from retwis_site.jobs.outbox import Outbox, add_due, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
@@ -285,10 +285,6 @@ class Settling(Repository):
         """How posts stand, whose authors are not known. Two round trips."""
         return answer(self._store, ask_look, authors_of(self._store, pids))
 
-    def finish(self, claim: Claim) -> None:
-        """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
-        self.settle([job_id(claim.name, 1)])
-
     def queue(self, pipe: Pipe, pid: int, now: PostState, before: PostState | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""
         stands_in = now.stands_in
@@ -380,7 +376,8 @@ class Settling(Repository):
             forget(pid)
 
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
-        """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
+        """Add the jobs of the posts above, whose first reply has come or whose last one has gone, and only then remove
+        those of the posts below. Two round trips at most."""
         Outbox(self._store).add_all(new)
         Outbox(self._store).all_done(jobs)
         return new
