@@ -71,8 +71,6 @@ from timeline.relations.upkeep import ask_edges_to_post, remove_edges_to_posts
 
 MOST_ABOVE = 20  # posts above it that a reply names, so that its page finds them at once
 
-_FIELDS = ("user_id", "deleted", "root", "above", "repost_of")
-
 
 class PostTarget(NamedTuple):
     """A post that another one names."""
@@ -80,9 +78,7 @@ class PostTarget(NamedTuple):
     pid: int
     author: int
     deleted: bool
-    root: int | None
-    above: tuple[int, ...]
-    repost_of: int | None
+    links: Links
 
 
 def links_of(store: Store, uid: int, new: NewPost) -> Links:
@@ -92,9 +88,10 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
     if not named:
         return NO_LINKS
     found = _read(store, named)
-    originals = _read(store, {target.repost_of for target in found.values() if target.repost_of is not None})
-    found |= {pid: originals[target.repost_of] for pid, target in found.items() if target.repost_of in originals}
-    if any(pid not in found or found[pid].repost_of is not None for pid in named):
+    reposted = {pid: one.links.repost_of for pid, one in found.items() if one.links.repost_of is not None}
+    originals = _read(store, {*reposted.values()})
+    found |= {pid: originals[of] for pid, of in reposted.items() if of in originals}
+    if any(pid not in found or found[pid].links.repost_of is not None for pid in named):
         raise TargetMissing
     _check(store, uid, found.values())
     parent = found[new.reply_to] if new.reply_to is not None else None
@@ -103,9 +100,9 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
         return Links(quote=quoted)
     return Links(
         reply_to=parent.pid,
-        root=parent.root or parent.pid,
+        root=parent.links.root or parent.pid,
         reply_to_user=parent.author,
-        above=(parent.pid, *parent.above)[:MOST_ABOVE],
+        above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
         quote=quoted,
     )
 
@@ -113,15 +110,11 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
 def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:
     """The posts that exist, also deleted ones. One round trip; none without posts."""
     found: dict[int, PostTarget] = {}
-    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), _FIELDS), pids)
-    for pid, (author, deleted, root, above, repost_of) in stored.items():
-        key = keys.post(pid)
-        uid = stored_id(key, author)
+    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted", *LINKS]), pids)
+    for pid, (author, deleted, *links) in stored.items():
+        uid = stored_id(keys.post(pid), author)
         if uid is not None:
-            ancestors = tuple(stored_ids(key, (above or "").split()))
-            found[pid] = PostTarget(
-                pid, uid, deleted is not None, stored_id(key, root), ancestors, stored_id(key, repost_of)
-            )
+            found[pid] = PostTarget(pid, uid, deleted is not None, links_from(keys.post(pid), links))
     return found
 
 
