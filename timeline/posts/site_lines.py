@@ -29,12 +29,7 @@ from timeline.relations.relation import Counts
 
 # The links in a line, in its order. Of those of a deleted post, only its place is left.
 PLACE = {"reply_to": OPTIONAL_ID, "root": OPTIONAL_ID, "reply_to_user": OPTIONAL_ID, "above": OPTIONAL_IDS}
-NAMED = {
-    **{name: PLACE[name] for name in ("reply_to", "root", "reply_to_user")},
-    "quote": OPTIONAL_ID,
-    "above": OPTIONAL_IDS,
-    "mentions": OPTIONAL_IDS,
-}
+NAMED = {**PLACE, "quote": OPTIONAL_ID, "mentions": OPTIONAL_IDS}
 
 
 def _are_texts(value: object) -> bool:
