@@ -144,35 +144,22 @@ TAG = Fragment("timeline/posts/_tag.html")
 MARK = Fragment("timeline/posts/_mark.html")
 
 Marks = Sequence[tuple[int, int]]  # parts of a text, from and to, in their order; none overlap
-# How a piece of a text is shown. Takes the piece, and where it begins in the text.
-_Show = Callable[[str, int], str]
 
 
-def html_of(text: str, language: str, origin: str = "", names: Collection[str] | None = None) -> Html:
+def html_of(
+    text: str, language: str, origin: str = "", names: Collection[str] | None = None, marks: Marks = ()
+) -> Html:
     """A text of a user. `origin`, such as `https://retwis.example`, makes the links to profiles absolute. `names`: the
-    usernames, in lower case, that are links; None: all."""
+    usernames, in lower case, that are links; None: all. `marks`: these parts are highlighted, also inside links."""
     if not may_have_links(text):
-        return escaped(text)
-    return joined(_parts(text, language, origin, names, _as_it_is))
+        return escaped(_marked(text, 0, marks, language))
+    return joined(_parts(text, language, origin, names, marks))
 
 
-def html_with_marks(text: str, language: str, names: Collection[str] | None, marks: Marks) -> Html:
-    """As `html_of`, with these parts of the text highlighted, also inside links."""
-
-    def show(piece: str, start: int) -> str:
-        return _marked(piece, start, marks, language)
-
-    if not may_have_links(text):
-        return _marked(text, 0, marks, language)
-    return joined(_parts(text, language, "", names, show))
-
-
-def _as_it_is(piece: str, start: int) -> str:
-    return piece
-
-
-def _marked(piece: str, start: int, marks: Marks, language: str) -> Html:
-    """A piece of a text, which begins at `start`."""
+def _marked(piece: str, start: int, marks: Marks, language: str) -> str:
+    """A piece of a text, which begins at `start`: as HTML where anything is highlighted, else as it is."""
+    if not marks:
+        return piece
     parts, at = [], 0
     opening, closing = _around_mark(language)
     for mark_start, mark_end in marks:
@@ -189,24 +176,24 @@ def _around_mark(language: str) -> tuple[Html, Html]:
     return halves(MARK.fill(language, text="\0"), "\0")
 
 
-def _parts(text: str, language: str, origin: str, names: Collection[str] | None, show: _Show) -> Iterator[str]:
+def _parts(text: str, language: str, origin: str, names: Collection[str] | None, marks: Marks) -> Iterator[str]:
     start = 0
     for part in segments(text):
-        yield _segment(part, start, language, origin, names, show)
+        yield _segment(part, start, language, origin, names, marks)
         start += len(part.text)
 
 
-def _segment(part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, show: _Show) -> str:
+def _segment(part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, marks: Marks) -> str:
+    shown = _shown(part.text) if part.address else len(part.text)
+    text = _marked(part.text[:shown], start, marks, language)
     if part.name and (names is None or part.name.lower() in names):
-        return MENTION.fill(language, origin=origin, at=at(part.name), text=show(part.text, start))
+        return MENTION.fill(language, origin=origin, at=at(part.name), text=text)
     if part.tag:
-        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=show(part.text, start))
+        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=text)
     if part.address:
-        shown = _shown(part.text)
-        rest = show(part.text[shown:], start + shown)
-        text = show(part.text[:shown], start)
+        rest = _marked(part.text[shown:], start + shown, marks, language)
         return LINK.fill(language, is_long=bool(rest), address=part.address, text=text, rest=rest)
-    return show(part.text, start)
+    return text
 
 
 def _shown(address: str) -> int:
@@ -315,7 +302,7 @@ def _as_seen(
     if context.reposted_by:
         instead["reposted"] = _reposted(context.reposted_by, language)
     if post.pid in marks:
-        instead["text"] = html_with_marks(post.body, language, context.mentioned, marks[post.pid])
+        instead["text"] = html_of(post.body, language, names=context.mentioned, marks=marks[post.pid])
     shown = card.filled_but(last, instead) if instead else last.html
     return shown if context.muted is None else MUTED.fill_as_sent(language, words=context.muted, post=shown)
 
