@@ -531,14 +531,10 @@ class SavedPosts:
         self._store = store
         self._key = relation.truth
 
-    def page(self, viewer: Viewer, before: Cursor | None) -> SavedPage:
-        """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
-        are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
-        return self.part(viewer, SavedPart(before), nothing_more)
-
-    def part(self, viewer: Viewer, part: SavedPart, about_authors: AskAboutAuthors) -> SavedPage:
-        """A part of these posts. `about_authors`: as for `PostReader`. Round trips and errors as for `page`;
-        three for a part above a cursor."""
+    def part(self, viewer: Viewer, part: SavedPart, about_authors: AskAboutAuthors = nothing_more) -> SavedPage:
+        """A part of these posts. `about_authors`: as for `PostReader`. Two round trips with cached uids, three below or
+        above a cursor; one more where many are deleted or hidden, and those of `PostReader.read`. Raises
+        NotSignedIn."""
         key = self._key
         me, (acted, scored) = viewer.ask_as_user(
             lambda pipe, me: _read_saved(pipe, key(me), part, ask_latest_acted(pipe, me))

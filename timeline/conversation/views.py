@@ -146,7 +146,8 @@ def _saved_posts(of: Relation) -> URLPattern:
 
     @require_safe
     def view(request: RetwisRequest) -> HttpResponse:
-        found = repository.SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
+        part = repository.SavedPart(id_cursor(request.GET.get("before")))
+        found = repository.SavedPosts(connect(), of).part(request.viewer, part)
         by = rendering(request)
         page = PostsPage(found.posts, int(found.older.member) if found.older else None)
         shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
