@@ -30,7 +30,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store, no_answer, refusal
 from retwis_site.store.connection import recorder
-from retwis_site.store.embedded import servers_on, temporary_server
+from retwis_site.store.embedded import temporary_server
 
 # ---- The snapshot of a server: all its data at one moment, as the RDB file that it sends to a new replica.
 #
@@ -152,8 +152,9 @@ def _refused(reason: str) -> StoreRefused:
 def loaded(files: Sequence[Path], database: int) -> Iterator[Store]:
     """A store of a server for each file, to be copied from. Raises EmbeddedServerError for a file that the server
     program cannot load."""
-    with servers_on(files, database) as addresses:
-        yield connect_source(addresses)
+    with contextlib.ExitStack() as servers:
+        addresses = [servers.enter_context(temporary_server(file)) for file in files]
+        yield connect_source([f"{address}?db={database}" for address in addresses])
 
 
 @contextmanager

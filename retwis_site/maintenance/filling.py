@@ -229,9 +229,6 @@ class Copy:
                     pipe.execute()
                     yield
 
-    def comparison(self) -> "StoreComparison":
-        return StoreComparison(self._source, self._target)
-
     def finish(self) -> None:
         """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, and after another
         `begin`."""

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from retwis_site.exceptions import StoreRefused, WrongClock
-from retwis_site.store import keys, snowflake
+from retwis_site.store import embedded, keys, snowflake
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -21,7 +21,6 @@ from retwis_site.store.ids import parse_id
 # ---- Server advice
 
 
-OLDEST_VERSION = (6, 2)
 FULL = 0.8  # of the memory that the server may use: from here on it needs more
 
 
@@ -62,7 +61,7 @@ def _advice(info: dict[str, Any]) -> Iterator[Advice]:
         hint = "Set `maxmemory-policy noeviction`: this is the site's only copy, not a cache."
         yield Advice("retwis.W004", f"The server may evict keys (maxmemory-policy {policy}).", hint)
     version = str(info.get("redis_version", "0"))
-    if _version(version) < OLDEST_VERSION:
+    if _version(version) < embedded.OLDEST:
         hint = "Use Redis 6.2 or newer, or Valkey."
         yield Advice("retwis.W006", f"The server is Redis {version}, which lacks commands of the site.", hint)
     if info.get("role") == "slave":

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -344,18 +344,9 @@ LAST_OF_BOTH = 11  # the last version of RDB files of Redis (7.2) that Valkey ca
 
 
 @contextlib.contextmanager
-def servers_on(files: Sequence[Path], database: int) -> Iterator[list[str]]:
-    """The addresses of servers, one for each RDB file, with the number of the database in them. Raises
-    EmbeddedServerError for a file that the server program cannot load: the message names the fix."""
-    with contextlib.ExitStack() as stack:
-        addresses = [stack.enter_context(temporary_server(file)) for file in files]
-        yield [f"{address}?db={database}" for address in addresses]
-
-
-@contextlib.contextmanager
 def temporary_server(rdb: Path | None = None) -> Iterator[str]:
     """The address of a server for the time of the block, with the data of an RDB file, or empty. Raises
-    EmbeddedServerError."""
+    EmbeddedServerError, also for a file that the server program cannot load: the message names the fix."""
     binary = find_binary() if rdb is None else _program_for(rdb)
     folder = Path(tempfile.mkdtemp(prefix="retwis-", dir=_place()))  # only this user may enter it
     if rdb is not None:

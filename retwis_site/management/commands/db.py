@@ -16,7 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
-from retwis_site.maintenance.filling import Copy, connect_source, is_used
+from retwis_site.maintenance.filling import Copy, StoreComparison, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, add_source, number, urls_of
 from retwis_site.rendering.dates import unix
 from retwis_site.store import embedded, keys, schema
@@ -30,11 +30,11 @@ EMBEDDED = "embedded"
 class CopyingCommand(StoreCommand):
     """A command that fills the site's store with the site of another store."""
 
-    def copy_site(self, copy: Copy) -> None:
-        """Run the copy from its beginning to its commit. Raises CannotFill; CommandError when keys are missing."""
+    def copy_site(self, source: Store, target: Store) -> None:
+        """Copy, from the beginning to the commit. Raises CannotFill; CommandError when keys are missing."""
+        copy, comparison = Copy(source, target), StoreComparison(source, target)
         copy.begin()
         self.complete("Copying", copy)
-        comparison = copy.comparison()
         self.complete("Comparing", comparison)
         for kind, counts in sorted(comparison.kinds.items()):
             self.say(f"{kind}: {counts.keys} keys, {counts.entries} entries; {counts.complete} keys arrived")
@@ -147,7 +147,7 @@ class Restore(CopyingCommand):
         target = connect_exactly()
         with backups.loaded(files, database) as source:
             _refuse_unsuitable(source, files, database)
-            self.copy_site(Copy(source, target))
+            self.copy_site(source, target)
         if examine(target) is StoreState.FOREIGN:
             self.say("The official Retwis has written this database. Next: `manage.py adopt`, docs/adopting.md.")
 
@@ -201,7 +201,7 @@ class CopySite(CopyingCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         with _source(urls_of(options["source"])) as source:
-            self.copy_site(Copy(source, connect_exactly()))
+            self.copy_site(source, connect_exactly())
 
 
 @contextmanager

@@ -223,12 +223,12 @@ def test_a_site_is_copied_from_and_to_an_embedded_server(raw, settings, tmp_path
 @pytest.fixture
 def meanwhile(monkeypatch):
     """`with meanwhile(happens):` this happens when all is copied, before `copy` compares the stores."""
-    compare = filling.Copy.comparison
+    compare = filling.StoreComparison.__iter__
 
     @contextlib.contextmanager
     def patched(happens):
         with monkeypatch.context() as patch:
-            patch.setattr(filling.Copy, "comparison", lambda copy: (happens(), compare(copy))[1])
+            patch.setattr(filling.StoreComparison, "__iter__", lambda stores: (happens(), compare(stores))[1])
             yield
 
     return patched

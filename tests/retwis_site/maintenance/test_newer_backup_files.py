@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from retwis_site.store.embedded import EmbeddedServerError, servers_on
+from retwis_site.store.embedded import EmbeddedServerError, temporary_server
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def programs(tmp_path, monkeypatch):
 
 def tried(path):
     """What is said about a file that no program could load: it begins with the program."""
-    with pytest.raises(EmbeddedServerError) as error, servers_on([path], 0):
+    with pytest.raises(EmbeddedServerError) as error, temporary_server(path):
         pass
     return str(error.value)
 
