@@ -21,7 +21,7 @@ from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import for_each
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.commands import FACTS
-from retwis_site.store.connection.recorder import Command, Recording, Watch, watching
+from retwis_site.store.connection.recorder import Command, Recording, watching
 from retwis_site.telemetry.redaction import shown_command
 
 # ---- Round trips as steps, as people may read them: without secrets.
@@ -101,7 +101,7 @@ class Change:
     waits: bool  # a job is not finished yet
 
 
-def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
+def sent(what: str, watch: Recording, jobs: int = 0) -> Sent:
     """What was recorded. Of jobs that were done together only the numbers: their commands are about many people."""
     steps = tuple(recorded_steps(watch))
     return Sent(
@@ -118,13 +118,13 @@ def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
 class Changes(Repository):
     """The records of forms and jobs."""
 
-    def note_form(self, what: str, watch: Watch) -> str:
+    def note_form(self, what: str, watch: Recording) -> str:
         """Keep what a form has sent; returns the cookie for the browser's next pages. One round trip."""
         token = secrets.token_urlsafe(16)
         self._write([token], sent(what, watch))
         return _signer.sign(" ".join([token, *map(_digest, _left_jobs(watch))]))
 
-    def note_jobs(self, names: Sequence[str], watch: Watch) -> None:
+    def note_jobs(self, names: Sequence[str], watch: Recording) -> None:
         """Keep what a worker has sent for jobs that it has done together. One round trip."""
         self._write([_digest(name) for name in names], sent(names[0].partition(":")[0], watch, len(names)))
 
@@ -166,7 +166,7 @@ def noted(store: Store, jobs: Sequence[str]) -> Iterator[None]:
     Changes(store).note_jobs(jobs, watch)
 
 
-def _left_jobs(watch: Watch) -> list[str]:
+def _left_jobs(watch: Recording) -> list[str]:
     """The jobs that were added to the outbox and not removed again: a worker does them."""
     left: dict[str, None] = {}
     for name, key, *arguments in (command for command in watch.commands if len(command) > 2):

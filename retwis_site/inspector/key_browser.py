@@ -13,7 +13,7 @@ from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import FACTS
-from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, keys_of
+from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
@@ -287,13 +287,13 @@ class ChangedKey:
     lines: Sequence[str]
 
 
-class WatchedKeys(Watch):
+class WatchedKeys(Recording):
     """The keys that a block writes, with what each held before. A recording learns of commands before they are sent: so
     it looks at each key before the first command that may write it. Its own commands are not recorded."""
 
     def __init__(self, store: Store, viewer: int) -> None:
         """`viewer`: the uid of the user who may see what is private."""
-        super().__init__()
+        super().__init__(MOST_KEPT)
         self._store = Store(store.transport)
         self._viewer = viewer
         self._before: dict[str, FoundKey] = {}

@@ -19,7 +19,7 @@ from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, Sent
 from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.rendering.fragments import NOTHING, Fragment, active_language
 from retwis_site.store.client import connect
-from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, watching
+from retwis_site.store.connection.recorder import Command, Recording, RoundTrip, watching
 from retwis_site.store.local_cache import Memory
 from retwis_site.telemetry.redaction import HIDDEN
 
@@ -124,7 +124,7 @@ SENT = Fragment("retwis_site/inspector/_sent.html")
 STEP = Fragment("retwis_site/inspector/_step.html")
 
 
-def panel(watch: Watch, change: Change | None, language: str) -> bytes:
+def panel(watch: Recording, change: Change | None, language: str) -> bytes:
     """What a page has sent, and what the browser's last form has sent before it."""
     seconds = sum([round_trip.seconds for round_trip in watch.round_trips])
     milliseconds = _milliseconds(seconds)
@@ -277,7 +277,7 @@ def _is_page(response: HttpResponse) -> bool:
     )
 
 
-def _add(response: HttpResponse, watch: Watch, change: Change | None) -> None:
+def _add(response: HttpResponse, watch: Recording, change: Change | None) -> None:
     page = response.content
     end = page.rfind(END)
     response.content = b"".join([memoryview(page)[:end], panel(watch, change, active_language()), page[end:]])

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http.client_ip import address_in
-from retwis_site.store.connection.recorder import MOST_KEPT, RoundTrip, Watch
+from retwis_site.store.connection.recorder import MOST_KEPT, Recording, RoundTrip
 from retwis_site.telemetry.log_lines import HEADER, begin_answer, bounded, end_answer, request_id_in
 from retwis_site.telemetry.redaction import logged_command
 
@@ -35,7 +35,7 @@ class Observation(NamedTuple):
     address: str  # as `client_address`
     uid: int | None  # of the signed-in user; None when the page did not ask who it is
     failure: Failure | None  # of a 503
-    recorded: Watch  # what was sent to the store
+    recorded: Recording  # what was sent to the store
 
     def fields(self) -> dict[str, str | int | float | None]:
         """What a line of the log has as fields of JSON. Times are in milliseconds."""
@@ -78,7 +78,7 @@ class ObservedRequests:
         request_id = request_id_in(request.META)
         answering = begin_answer(request_id)
         try:
-            with Watch() as recorded:
+            with Recording(MOST_KEPT) as recorded:
                 response = self._get_response(request)
             headers = response.headers._store
             headers["x-request-id"] = HEADER, request_id
@@ -99,11 +99,11 @@ class ObservedRequests:
         return response
 
     def _observe(
-        self, request: HttpRequest, response: HttpResponse, request_id: str, recorded: Watch, began: float, size: int
+        self, request: HttpRequest, response: HttpResponse, request_id: str, sent: Recording, began: float, size: int
     ) -> None:
         viewer: Any = getattr(request, "viewer", None)  # an answer of an early part has none
         match = request.resolver_match
-        round_trips = recorded.round_trips
+        round_trips = sent.round_trips
         seen = Observation(
             method=request.method or "",
             route=match.view_name if match else "",
@@ -116,7 +116,7 @@ class ObservedRequests:
             address=address_in(request.META),
             uid=viewer.uid if viewer is not None and viewer.signed_in else None,
             failure=request.META.get(FAILURE),
-            recorded=recorded,
+            recorded=sent,
         )
         for observer in self._observers:
             observer(seen)

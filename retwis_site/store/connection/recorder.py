@@ -1,9 +1,9 @@
 """Records what is sent to the store: every round trip and its commands.
 
 `with Recording() as recorded:` records this thread or asyncio task. Tests check with it how many round trips a page
-makes, and that each command names one key. Each request is measured by a `Watch`, which keeps a bounded number of
-commands. `with watching() as watch:` also notes who asked for each command and how many bytes travelled: the inspector
-shows both at the end of every page, so they are noted in little time.
+makes, and that each command names one key. Each request is measured by one that keeps MOST_KEPT commands.
+`with watching() as watch:` also notes who asked for each command and how many bytes travelled: the inspector shows both
+at the end of every page, so they are noted in little time.
 """
 
 import sys
@@ -29,8 +29,9 @@ KEY_IS_SECOND = frozenset({"MEMORY", "OBJECT"})
 
 @dataclass(slots=True)
 class RoundTrip:
-    """One round trip: the commands that were sent together, and the seconds until the last reply was read. In a watch
-    also the bytes of the commands and of the replies. `number`: of all commands, also those that were not kept."""
+    """One round trip: the commands that were sent together, and the seconds until the last reply was read. While
+    `watching`, also the bytes of the commands and of the replies. `number`: of all commands, also those that were
+    not kept."""
 
     commands: tuple[Command, ...]
     number: int
@@ -39,11 +40,18 @@ class RoundTrip:
     received: int = 0
 
 
+MOST_KEPT = 1000  # commands of a request; a post for a million followers sends as many more
+
+
 @dataclass
 class Recording:
-    """A block, and the round trips that were recorded in it, in order. It is a class, since a generator costs more."""
+    """A block, and the round trips that were recorded in it, in order. Of very many commands it keeps the first `most`,
+    and counts the others. It is a class, since a generator costs more."""
 
+    most: int = sys.maxsize
     round_trips: list[RoundTrip] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)  # how many commands of each name are not kept
+    kept: int = 0
 
     def __enter__(self) -> Self:
         self._token = _of_this_thread.set((*_of_this_thread.get(), self))
@@ -56,30 +64,14 @@ class Recording:
     def commands(self) -> list[Command]:
         return [command for round_trip in self.round_trips for command in round_trip.commands]
 
-    def add(self, commands: Sequence[Command]) -> RoundTrip:
-        """Record a round trip that begins now."""
-        round_trip = RoundTrip(tuple(commands), len(commands))
-        self.round_trips.append(round_trip)
-        return round_trip
-
-
-MOST_KEPT = 1000  # commands of a watch; a post for a million followers sends as many more
-
-
-@dataclass
-class Watch(Recording):
-    """A recording of any size: of very many commands it keeps the first, and counts the others."""
-
-    left_out: dict[str, int] = field(default_factory=dict)  # how many commands of each name are not kept
-    kept: int = 0
-
     @property
     def number(self) -> int:
         """How many commands were sent."""
         return self.kept + sum(self.left_out.values())
 
     def add(self, commands: Sequence[Command]) -> RoundTrip:
-        free, number = MOST_KEPT - self.kept, len(commands)
+        """Record a round trip that begins now."""
+        free, number = self.most - self.kept, len(commands)
         if number > free:
             self.left_out = dict(Counter(self.left_out) + Counter(str(command[0]) for command in commands[free:]))
             commands = commands[:free]
@@ -96,11 +88,11 @@ is_watched = _is_watched.get  # whether this thread's commands shall be `Watched
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
-    """A `Watch` that also has who asked for each command, and how many bytes travelled."""
+def watching() -> Iterator[Recording]:
+    """A recording that also has who asked for each command, and how many bytes travelled."""
     was_watched = _is_watched.set(True)
     try:
-        with Watch() as watch:
+        with Recording(MOST_KEPT) as watch:
             yield watch
     finally:
         _is_watched.reset(was_watched)

@@ -8,12 +8,12 @@ from tests.support.processes.fresh_process import in_a_process
 
 COUNT_AND_DIE = """
 import json, os, signal
-from retwis_site.store.connection.recorder import Watch
+from retwis_site.store.connection.recorder import Recording
 from retwis_site.telemetry.metrics import Process
 from retwis_site.telemetry.metrics import AllProcesses
 from retwis_site.telemetry.middleware import Observation
 
-SEEN = Observation("GET", "home", 200, 10, 0.002, 1, 0.001, "12345678", "127.0.0.1", None, None, Watch())
+SEEN = Observation("GET", "home", 200, 10, 0.002, 1, 0.001, "12345678", "127.0.0.1", None, None, Recording())
 process = Process("web")
 
 def child(requests, ends):

@@ -16,7 +16,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.connection.recorder import Watch, watching
+from retwis_site.store.connection.recorder import Recording, watching
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.rate_limits import RateLimits
@@ -153,7 +153,7 @@ UNITS = {
 ALIKE = 3  # commands, or keys, that are alike and shown; the others are counted
 
 
-def lines_of(title: str, watch: Watch) -> Iterator[str]:
+def lines_of(title: str, watch: Recording) -> Iterator[str]:
     """A title with the numbers, and a line for each command: the number of its round trip, the command, its complexity
     and who asked for it."""
     steps = list(recorded_steps(watch))
