@@ -452,29 +452,27 @@ class NoticeChecks(Searcher):
                 "{key} has a wrong mark",
                 self._mend_mark,
             ),
-            self._check_of(
-                "notices of people whom staff has hidden from their owner",
-                keys.notices,
-                looking(self._store, _ask_unseen),
-                SAYS,
-                read=rows,
-                jobs=lambda owner, member, _: at_work_on(owner, member),
-            ),
+            self._standing_without("notices of people whom staff has hidden from their owner", _ask_seen_by),
         ]
 
     def orphans(self) -> list[Check]:
         """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports that are
         gone."""
-        return [
-            self._check_of(
-                "notices whose cause is gone",
-                keys.notices,
-                looking(self._store, _ask_causeless),
-                SAYS,
-                read=rows,
-                jobs=lambda owner, member, _: at_work_on(owner, member),
-            )
-        ]
+        return [self._standing_without("notices whose cause is gone", _ask_cause)]
+
+    def _standing_without(self, label: str, ask_right: Callable[[Pipe, int, Notice], Result[bool]]) -> Check:
+        """Notices that stand although `ask_right` says no. What is no notice has a check of its own."""
+
+        def ask(pipe: Pipe, one: NoticeEntry) -> Result[bool]:
+            owner, member, _ = one
+            notice = parse_notice(member)
+            if notice is None:
+                return Result(bool)
+            score, is_right = pipe.zscore(keys.notices(owner), member), ask_right(pipe, owner, notice)
+            return Result(lambda: score.value is not None and not is_right.value)
+
+        look, jobs = looking(self._store, ask), lambda owner, member, _: at_work_on(owner, member)
+        return self._check_of(label, keys.notices, look, SAYS, read=rows, jobs=jobs)
 
     def _mend_mark(self, uid: int) -> None:
         noticed = self._store.hget(keys.user(uid), "noticed")
@@ -503,22 +501,8 @@ def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
     )
 
 
-def _ask_unseen(pipe: Pipe, one: NoticeEntry) -> Result[bool]:
-    owner, member, _ = one
-    notice = parse_notice(member)
-    if notice is None or notice.who == owner:
-        return Result(lambda: False)
-    score, seen = pipe.zscore(keys.notices(owner), member), ask_seen(pipe, owner, notice.who)
-    return Result(lambda: score.value is not None and not seen.value)
-
-
-def _ask_causeless(pipe: Pipe, one: NoticeEntry) -> Result[bool]:
-    owner, member, _ = one
-    notice = parse_notice(member)
-    if notice is None:  # it has a check of its own
-        return Result(lambda: False)
-    score, cause = pipe.zscore(keys.notices(owner), member), _ask_cause(pipe, owner, notice)
-    return Result(lambda: score.value is not None and not cause.value)
+def _ask_seen_by(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
+    return Result(lambda: True) if notice.who == owner else ask_seen(pipe, owner, notice.who)
 
 
 def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
