@@ -1,6 +1,7 @@
 """`manage.py trace post demo "hello"`"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -55,12 +56,13 @@ class Command(StoreCommand):
         viewer = Viewer(store, secret)
         match options["action"]:
             case "post":
-                self._trace(store, uid, {f"{name} posts {options['text']!r}": _post(store, viewer, options["text"])})
+                text = options["text"]
+                self._trace(store, uid, {f"{name} posts {text!r}": partial(_post, store, viewer, text)})
             case "follow":
                 them = options["them"]
-                self._trace(store, uid, {f"{name} follows {them}": _follow(store, viewer, them)})
+                self._trace(store, uid, {f"{name} follows {them}": partial(_follow, store, viewer, them)})
             case _:
-                first, again = (_home(store, Viewer(store, secret)) for _ in range(2))
+                first, again = (partial(Homes(store).page, Viewer(store, secret), None) for _ in range(2))
                 self._trace(store, uid, {f"{name} opens the home timeline": first, "The same again": again})
 
     def _trace(self, store: Store, uid: int, actions: dict[str, Callable[[], object]]) -> None:
@@ -107,35 +109,24 @@ def _carry_out(act: Callable[[], object]) -> None:
 # ---- the actions: what the views do, with the same repositories
 
 
-def _post(store: Store, viewer: Viewer, text: str) -> Callable[[], object]:
+def _post(store: Store, viewer: Viewer, text: str) -> None:
     form = PostForm({"body": text, "token": nonce()})
     if not form.is_valid():
         raise CommandError(" ".join(str(error) for errors in form.errors.values() for error in errors))
-
-    def act() -> None:
-        me = viewer.require_user()
-        RateLimits(store).count(POSTS, str(me.uid))
-        Posts(store).publish(me.uid, form.new_post, form.cleaned_data["token"])
-
-    return act
+    me = viewer.require_user()
+    RateLimits(store).count(POSTS, str(me.uid))
+    Posts(store).publish(me.uid, form.new_post, form.cleaned_data["token"])
 
 
-def _follow(store: Store, viewer: Viewer, name: str) -> Callable[[], object]:
-    def act() -> None:
-        me = viewer.require_user()
-        person, blocks = viewer.ask_about(name, read_blocks)
-        if person.uid == me.uid:
-            raise CommandError("Nobody can follow themselves. Name another user.")
-        if blocks.mine or blocks.theirs:
-            raise CommandError(f"One of {me.username!r} and {person.username!r} blocks the other. Name another user.")
-        RateLimits(store).count(FOLLOWS, str(me.uid))
-        Follows(store).follow(me.uid, person.uid)
-
-    return act
-
-
-def _home(store: Store, viewer: Viewer) -> Callable[[], object]:
-    return lambda: Homes(store).page(viewer, None)
+def _follow(store: Store, viewer: Viewer, name: str) -> None:
+    me = viewer.require_user()
+    person, blocks = viewer.ask_about(name, read_blocks)
+    if person.uid == me.uid:
+        raise CommandError("Nobody can follow themselves. Name another user.")
+    if blocks.mine or blocks.theirs:
+        raise CommandError(f"One of {me.username!r} and {person.username!r} blocks the other. Name another user.")
+    RateLimits(store).count(FOLLOWS, str(me.uid))
+    Follows(store).follow(me.uid, person.uid)
 
 
 # ---- What is printed: round trips with their commands, and keys before and after.
