@@ -255,7 +255,7 @@ class Welcome(NamedTuple):
 UNWELCOME = Welcome(owner_exists=True, allowed=False)
 
 
-def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None) -> Result[Welcome]:
+def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None) -> Result[Welcome]:
     """Whether `owner` wants this notice and sees who causes it: no block between the two, no mute, the kind is not
     turned off, and the thread of `post` is not muted. Six commands, eight with a post; none for one's own doing and for
     an unknown owner."""

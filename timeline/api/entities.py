@@ -213,8 +213,8 @@ class StatusDetails(NamedTuple):
     origin: str
     people: Mapping[int, User]  # whom the posts name, by uid
     profiles: Mapping[int, Profile]  # of the authors, by uid
-    muted_threads: Collection[str] = frozenset()  # first posts of threads (ids as text), of the viewer
-    pinned: int | None = None  # the post that the viewer has pinned
+    muted_threads: Collection[str]  # first posts of threads (ids as text), of the viewer
+    pinned: int | None  # the post that the viewer has pinned
 
 
 # By the id of a post or of its repost, and what the viewer has done with it: the status as it was written last, and

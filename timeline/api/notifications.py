@@ -135,9 +135,9 @@ class GroupsPage:
     The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
     second that has not settled: a later one, with a lower id, would be passed over for ever."""
 
-    def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
+    def __init__(self, call: Call, in_groups: Collection[str]) -> None:
         """Raises Invalid."""
-        self._wanted, self._part, self._in_groups = _wanted(call), call.part(default, most), in_groups
+        self._wanted, self._part, self._in_groups = _wanted(call), call.part(40, 80), in_groups
         self._is_above = any(call.sent.id(name) is not None for name in ("since_id", "min_id"))  # an id, which may be 0
         self._told: list[Together] = []
         self._has_more = False

@@ -76,7 +76,7 @@ class Stream:
             for language in who.languages:
                 self._speakers.setdefault(language, []).append(uid)
 
-    def drafts(self, count: int, first: Sequence[DemoPost] = ()) -> list[DemoPost]:
+    def drafts(self, count: int, first: Sequence[DemoPost]) -> list[DemoPost]:
         """`count` posts, numbered from 1 in the order of time, with their texts: `first`, and what luck adds."""
         found = list(first)
         while len(found) < count:

@@ -527,7 +527,7 @@ def _is_same_picture(one: Act, other: Act) -> bool:
     return one.what == other.what and len(pictures) == 1 and abs(one.when - other.when) < AT_THE_SAME_TIME
 
 
-def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:
+def require_may_act(store: Store, by: int, whom: int, action: Action | None) -> None:
     """Raises NotYours for oneself, and for staff of the same rank or above. An admin may say that a report about
     another admin is unfounded, or warn and delete posts, but sanction none. The only admin may do this to themself:
     else a report about them would wait for ever. One round trip."""

@@ -41,8 +41,8 @@ class Tag:
 class ViewersTag(Tag):
     """A tag, and what one viewer has chosen about it."""
 
-    following: bool = False
-    at_home: bool = False  # its posts stand in the viewer's home
+    following: bool
+    at_home: bool  # its posts stand in the viewer's home
     is_known: bool = True  # some post had it once, or the viewer follows it
 
 
