@@ -13,7 +13,7 @@ from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.relations.edges import Edges
-from timeline.relations.relation import DROPS_HOME, TAG, Edge, Relation
+from timeline.relations.relation import DROPS_HOME, Edge, Relation
 
 # As many sources as a rebuild of a home reads twice when all are busy. A busy tag fills the list of 1000 ids alone:
 # the more of them, the less far back the list reaches.
@@ -26,7 +26,7 @@ def _ask_follows(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[b
     return Result(lambda: since.value is not None)
 
 
-HOME_TAG = Relation("home_tag", keys.home_tags, TAG, conditions=(_ask_follows,), effects=(DROPS_HOME,))
+HOME_TAG = Relation("home_tag", keys.home_tags, conditions=(_ask_follows,), effects=(DROPS_HOME,))
 
 
 class HomeTags(Repository):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ from accounts.users.entities import UNSEEN
 from accounts.users.repository import state_now
 from retwis_site.exceptions import NotShown
 from retwis_site.jobs.outbox import job_id, reconcile
-from retwis_site.store import keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
@@ -100,8 +100,8 @@ def _always(pipe: Pipe, target: str) -> Result[Standing]:
 PERSON = Target(ask_person, is_person=True)
 POST = Target(_post, has_author=True)
 THREAD = Target(_always)  # it stays when its first post is deleted
-TAG = Target(_always, is_text=True)
-WORDS = Target(_always, is_text=True)
+TEXT = Target(_always, is_text=True)  # a tag, or words
+TARGETS = {kinds.USER: PERSON, kinds.POST: POST, kinds.THREAD: THREAD, kinds.TEXT: TEXT}
 
 
 # ---- How many members of a sorted set a number counts: without people whom staff has hidden or suspended, and without
@@ -224,9 +224,9 @@ def to_person(who: int, them: int) -> Edge:
 class Scores(Enum):
     """What the scores of the truth say."""
 
-    SINCE = auto()  # setting an edge again keeps its score
-    UNTIL = auto()  # setting an edge again replaces its score
-    OWN_POST = auto()  # the id of the post that the edge makes. Ids are unique, so the score names the edge
+    SINCE = kinds.SECONDS  # setting an edge again keeps its score
+    UNTIL = kinds.UNTIL  # setting an edge again replaces its score
+    OWN_POST = kinds.REPOST  # the id of the post that the edge makes. Ids are unique, so the score names the edge
 
 
 @dataclass(frozen=True)
@@ -258,15 +258,14 @@ Condition = Callable[[Pipe, Edge, Reply[float | None]], Result[bool]]
 
 @dataclass(frozen=True)
 class Relation:
-    """One kind of edge. All that differs between relations is here; `Edges` is the protocol of all of them."""
+    """One kind of edge. All that differs between relations is here and in the key table; `Edges` is the protocol of all
+    of them."""
 
     kind: str  # of its jobs
     truth: OfId  # by the id of the person
-    target: Target
     count: Count | None = None  # where the number of edges to a target stands; needs a mirror
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()
-    scores: Scores = Scores.SINCE
     # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
     # which of them stand.
     afterwards: Callable[[Store, Mapping[Edge, bool]], None] = lambda store, stand: None
@@ -276,6 +275,16 @@ class Relation:
         if f"{self.kind}:" not in self.truth.jobs:
             jobs = f'jobs="{self.kind}:{{owner}}:{{member}}"'
             raise ImproperlyConfigured(f"The key {self.truth.name} of the relation {self.kind} does not say {jobs}.")
+
+    @cached_property
+    def target(self) -> Target:
+        """What its edges lead to, as the key table says."""
+        return TARGETS[self.truth.main]
+
+    @cached_property
+    def scores(self) -> Scores:
+        """As the key table says."""
+        return Scores(self.truth.score)
 
     @cached_property
     def mirror(self) -> OfId | None:

@@ -23,17 +23,11 @@ from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
     DROPS_HOME,
-    PERSON,
-    POST,
     RANKING,
-    TAG,
-    THREAD,
-    WORDS,
     Edge,
     Effect,
     PostCount,
     Relation,
-    Scores,
     ask_among,
     ask_person,
     ask_standing,
@@ -172,7 +166,6 @@ def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
 FOLLOW = Relation(
     kind="follow",
     truth=keys.following,
-    target=PERSON,
     count=RANKING,
     conditions=(ask_not_blocked,),
     effects=(DROPS_HOME, notice_of(NoticeKind.FOLLOW)),
@@ -288,7 +281,7 @@ def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
     Edges(store, FOLLOW).reconcile(follows)
 
 
-BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, afterwards=_part)
+BLOCK = Relation(kind="block", truth=keys.blocked, afterwards=_part)
 
 
 class BlockedPeople(Repository):
@@ -321,9 +314,9 @@ def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
             Inbox(store, edge.who).remove_those_by([edge.owner])
 
 
-MUTE = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)
-MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, scores=Scores.UNTIL)
-MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD)
+MUTE = Relation("mute", keys.muted, afterwards=_remove_notices)
+MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts)
+MUTE_THREAD = Relation("mute_thread", keys.muted_threads)
 
 
 def in_days(days: float) -> float:
@@ -421,7 +414,6 @@ LIKES = PostCount(keys.liked_by)
 LIKE = Relation(
     kind="like",
     truth=keys.likes,
-    target=POST,
     count=LIKES,
     effects=(notice_of(NoticeKind.LIKE),),
 )
@@ -501,18 +493,16 @@ REPOSTS = PostCount(keys.reposted_by)
 REPOST = Relation(
     kind="repost",
     truth=keys.reposts,
-    target=POST,
     count=REPOSTS,
     conditions=(_ask_own_post,),
     effects=(Effect(_list_own_post, _ask_own, _withdraw), notice_of(NoticeKind.REPOST)),
-    scores=Scores.OWN_POST,
 )
 
 
 # ---- Bookmarks: `bookmarks:` is the truth, with the unix second of each. Only their owner sees them, without a mirror.
 
 
-BOOKMARK = Relation(kind="bookmark", truth=keys.bookmarks, target=POST)
+BOOKMARK = Relation(kind="bookmark", truth=keys.bookmarks)
 
 
 class Bookmarks(Repository):
@@ -535,7 +525,7 @@ ACTED_ON = (LIKE, REPOST, BOOKMARK)
 # ---- Follows of tags: `tags_of:` is the truth, with the unix second of each. A tag is named by its folded text.
 
 
-TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, afterwards=leave_homes)
+TAG_FOLLOW = Relation("follow_tag", keys.tags_of, afterwards=leave_homes)
 
 
 class TagFollows(Repository):
@@ -553,7 +543,7 @@ class TagFollows(Repository):
 # ---- All of them
 
 
-MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, scores=Scores.UNTIL)  # `muted_words.py`
+MUTE_WORDS = Relation("mute_words", keys.muted_words)  # `muted_words.py`
 
 RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, HOME_TAG, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
 

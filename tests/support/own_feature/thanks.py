@@ -11,7 +11,6 @@ from accounts.users.entities import User
 from retwis_site.store.client import connect
 from retwis_site.store.kinds import COMMANDS, POST, SECONDS, USER, OfId, ZSet
 from timeline.conversation.views import act_on_posts
-from timeline.relations import relation
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge, Relation
 
@@ -25,7 +24,7 @@ thanks = OfId(
     jobs="thank:{owner}:{member}",
 )
 thanked_by = OfId("thanked_by:<pid>", ZSet(USER, SECONDS), "", "longer with each thanks", mirrors=thanks)
-THANK = Relation("thank", thanks, relation.POST)
+THANK = Relation("thank", thanks)
 
 thank = act_on_posts(
     lambda store, me, post: Edges(store, THANK).set(Edge(me, str(post.pid), post.author.uid), int(time.time()))

@@ -14,7 +14,7 @@ from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.edges import Edges
-from timeline.relations.relation import PERSON, POST, TAG, Edge, Relation, Scores, ask_standing, ask_stands, to_person
+from timeline.relations.relation import Edge, Relation, ask_standing, ask_stands, to_person
 from timeline.relations.relations import (
     BOOKMARK,
     FOLLOW,
@@ -31,9 +31,9 @@ from timeline.relations.relations import (
 )
 
 ALICE, BOB, CAROL = 1, 2, 3
-BOOKMARKS = Relation("bookmark", keys.bookmarks, POST)
-MUTES = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
-TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
+BOOKMARKS = Relation("bookmark", keys.bookmarks)
+MUTES = Relation("mute", keys.muted)
+TAG_FOLLOW = Relation("tag", keys.tags_of)
 
 
 @pytest.mark.parametrize(
