@@ -197,7 +197,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         is_muted=str(post.links.root or pid) in muted_threads,
         author_is_muted=hiding.muted,
         username=author.username,
-        beginning=beginning_of(post.body, IN_NAME),
+        beginning=beginning_of(words_of(post.body, post.media), IN_NAME),
         after_login=quote(reverse("post", args=[author.username, pid])),
         next=_back(request, reverse("post", args=[author.username, pid])),
     )
@@ -223,7 +223,7 @@ def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         rendering(request),
         **about_post(author, pid),
         is_reposted=pid in reposted,
-        beginning=beginning_of(post.body, IN_NAME),
+        beginning=beginning_of(words_of(post.body, post.media), IN_NAME),
         next=_back(request, reverse("post", args=[author.username, pid])),
     )
 
@@ -333,7 +333,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     post = found.post if isinstance(found.post, Post) else None
     seen_above = (one for one in found.above if isinstance(one, Post))
     higher = next(seen_above, None) if found.begins_higher else None
-    text = words_of(post) if post else ""
+    text = words_of(post.body, post.media) if post else ""
     return THREAD.response(
         request,
         by,

@@ -247,7 +247,7 @@ def _filled(format_: type[_ValidFeed], found: FeedPosts, origin: str) -> _ValidF
         address = origin + reverse("post", args=[author.username, post.pid])
         feed.add_item(
             title=_("%(name)s: %(text)s")
-            % {"name": isolated(author), "text": beginning_of(words_of(post), TITLE_LENGTH)},
+            % {"name": isolated(author), "text": beginning_of(words_of(post.body, post.media), TITLE_LENGTH)},
             link=address,
             unique_id=address,
             unique_id_is_permalink=True,

@@ -26,6 +26,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
 from timeline.posts.entities import NO_MEDIA, Media
+from timeline.posts.html.pictures import words_of
 from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
@@ -96,7 +97,8 @@ def _by_thing(reports: Iterable[Report]) -> dict[str, list[Report]]:
 def _reported(reports: Sequence[Report]) -> Reported:
     newest = reports[0]
     labels = dict.fromkeys(label_of(one.about.reason, one.about.rule) for one in reports)
-    beginning = beginning_of(newest.about.body, BEGINNING)
+    about = newest.about
+    beginning = beginning_of(words_of(about.body, about.media), BEGINNING) if about.pid else ""
     return Reported(newest, len(reports), " · ".join(labels), beginning, *moment(newest.when, active_language()))
 
 

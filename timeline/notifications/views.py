@@ -33,6 +33,7 @@ from timeline.notifications.repository import (
 )
 from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
+from timeline.posts.html.pictures import words_of
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 
 ToldAs = Literal["reporter", "reported"]
@@ -77,7 +78,7 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         sentence=_sentence(item, by.language),
         own_at=at(item.post.author.username) if item.post is not None else "",
         pid=item.group.what,
-        beginning=beginning_of(item.post.body, BEGINNING) if item.post is not None else "",
+        beginning=beginning_of(words_of(item.post.body, item.post.media), BEGINNING) if item.post is not None else "",
         iso=iso,
         moment=when,
         age=age(item.group.place.score, now, by.language).short,
@@ -112,6 +113,7 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
     report, person = decided
     told: ToldAs = "reported" if report.about.whom == by.me else "reporter"
     iso, when = moment(item.group.place.score, by.language)
+    text = words_of(report.about.body, report.about.media) if report.about.pid else ""
     return DECISION.fill_as_sent(
         by.language,
         is_new=item.group.place.score > read,
@@ -121,11 +123,11 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         deleted=len(report.deleted),
         has_reason=bool(_said(report, told)),
         has_person=person is not None,
-        has_post=bool(report.about.body) and (not report.deleted or report.about.pid in report.deleted),
+        has_post=bool(text) and (not report.deleted or report.about.pid in report.deleted),
         username=person.username if person is not None else "",
         person_at=at(person.username) if person is not None else "",
         reason=_said(report, told),
-        beginning=beginning_of(report.about.body, BEGINNING),
+        beginning=beginning_of(text, BEGINNING),
         iso=iso,
         moment=when,
         age=age(item.group.place.score, now, by.language).short,

@@ -17,11 +17,14 @@ from tests.support.apps import App
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
+from tests.support.protocols.reports import make_moderator, report
 from tests.support.stores.seam import broken_store
+from timeline.moderation.reports import Action, Deciding
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe
 from timeline.posts.repository import Posts
+from timeline.relations.relations import Likes
 
 pytestmark = pytest.mark.usefixtures("quick_decoder")
 
@@ -65,6 +68,30 @@ def test_a_post_may_have_a_picture_and_no_text(browser, alice, raw):
     assert raw.hget("post:1", "body") == ""
     assert json.loads(raw.hget("post:1", "media"))["sensitive"] is True
     assert "Sensitive pictures" in browser().get("/@Alice/1/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("alt", "sensitive", "words"),
+    [("A <cat>", False, "A &lt;cat&gt;"), ("", False, "Picture"), ("A <cat>", True, "Picture")],
+)
+def test_where_the_text_stands_for_a_post_pictures_alone_are_named(
+    browser, alice, bob, carol, store, red, alt, sensitive, words
+):
+    """In its author's notices, its menu, the queue of the moderators, and what they tell its author."""
+    pid = publish(store, 1, red, "", alt, sensitive=sensitive)
+    Likes(store).like(2, pid, 1)
+    one = report(store, 2, 1, pid, body="", media=Posts(store).read([pid])[0][0].media)
+    make_moderator(store, 3)
+    assert f'<p class="body" dir="auto"><a href="/@Alice/1/">{words}</a></p>' in page_of(
+        browser(alice).get("/notifications/")
+    )
+    menu = page_of(browser(alice).get("/@Alice/1/more/"))
+    assert f": {words} · " in re.findall("<title>.*", menu)[0]
+    assert f'aria-label="Delete this post: {words}"' in menu
+    assert f": {words} · " in page_of(browser(bob).get("/@Alice/1/repost-or-quote/"))
+    assert f'<p class="reported" dir="auto">{words}</p>' in page_of(browser(carol).get("/moderation/"))
+    Deciding(store).decide(one, 3, [Action.DELETE], "No")
+    assert f'<p class="body" dir="auto">{words}</p>' in page_of(browser(alice).get("/notifications/"))
 
 
 def test_what_an_error_page_sends_again_removes_the_picture_and_publishes_nothing(member, raw, red):

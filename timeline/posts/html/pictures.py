@@ -69,10 +69,10 @@ def _with_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) ->
     )
 
 
-def words_of(post: Post) -> str:
-    """The text of a post, for titles. Of a post with pictures alone, what they show."""
-    described = (one.alt for one in post.media.pictures if one.alt and not post.media.sensitive)
-    return post.body or next(described, _("Picture") if post.media.pictures else "")
+def words_of(body: str, media: Media) -> str:
+    """The text of a post, where it stands for the post. Of a post with pictures alone, what they show."""
+    described = (one.alt for one in media.pictures if one.alt and not media.sensitive)
+    return body or next(described, _("Picture") if media.pictures else "")
 
 
 def preview_of(media: Media) -> dict[str, Any]:
