@@ -29,7 +29,7 @@ from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
 from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_notice, queue_remove
-from timeline.posts.entities import NO_LINKS, DeletedBy, Links
+from timeline.posts.entities import NO_LINKS, DeletedBy, Links, Media
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import CHANGES, LINKS, Version, ask_versions, links_from, media_from
@@ -495,23 +495,26 @@ class PostNotices(Repository):
 
 def _ask_concerned(pipe: Pipe, post: Cause, notices: Mapping[int, Notice]) -> Result[Concerned]:
     """Whether a post stands, and who wants to know of it."""
-    fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
+    fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body", "media"])
     account_deleted = pipe.hget(keys.user(post.author), "deleted")
     asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
     muted = {owner: ask_muted_words(pipe, owner) for owner in notices}
 
     def read() -> Concerned:
-        author, deleted, body = fields.value
+        author, deleted, body, stored = fields.value
+        media = media_from(keys.post(post.pid), stored)
         stands = author is not None and deleted is None and not is_deleted(account_deleted.value)
         return stands, {
-            owner: welcome.value._replace(allowed=welcome.value.allowed and not _hides(muted[owner].value, body or ""))
+            owner: welcome.value._replace(
+                allowed=welcome.value.allowed and not _hides(muted[owner].value, body or "", media)
+            )
             for owner, welcome in asked.items()
         }
 
     return Result(read)
 
 
-def _hides(muted: Iterable[MutedWord], body: str) -> bool:
-    """Whether words that someone mutes hide a post with this text: then the list of notices leaves it out, so it must
+def _hides(muted: Iterable[MutedWord], body: str, media: Media) -> bool:
+    """Whether words that someone mutes hide a post with these texts: then the list of notices leaves it out, so it must
     not count as new either."""
-    return muted_texts(muted, Where.EVERYWHERE).hide(body)
+    return muted_texts(muted, Where.EVERYWHERE).hide(body, media)

@@ -21,7 +21,7 @@ from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import AboutUser, Question, Reading, Reply, Result, scored, trip
 from timeline.language import joined, phrase, words
-from timeline.posts.entities import Acted, Post
+from timeline.posts.entities import Acted, Media, Post
 from timeline.posts.links import tags_in
 from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
 from timeline.relations.relation import ask_among
@@ -43,12 +43,12 @@ class MutedTexts(NamedTuple):
     folding: Sequence[tuple[str, str]] = ()
     besides: int | None = None  # the id of a post that is shown whatever it says: the viewer has asked for it
 
-    def hide(self, text: str) -> bool:
-        return bool(self.hiding) and _first(self.hiding, text) is not None
+    def hide(self, body: str, media: Media) -> bool:
+        return bool(self.hiding) and _first(self.hiding, body, media) is not None
 
-    def folded_for(self, text: str) -> str | None:
-        """The words, as typed, for which a post with this text is folded; None for most."""
-        return _first(self.folding, text) if self.folding else None
+    def folded_for(self, post: Post) -> str | None:
+        """The words, as typed, for which a post is folded; None for most."""
+        return _first(self.folding, post.body, post.media) if self.folding else None
 
 
 NO_WORDS = MutedTexts()
@@ -68,12 +68,20 @@ def _muted_texts(here: Sequence[tuple[How, str]]) -> MutedTexts:
     return MutedTexts(hiding, folding)
 
 
-def _first(muted: Sequence[tuple[str, str]], text: str) -> str | None:
-    in_text = _texts.get(text)
-    if in_text is None:
-        in_text = joined(words(text))
-        _texts.put(text, in_text)
-    return next((typed for wanted, typed in muted if wanted in in_text), None)
+def _first(muted: Sequence[tuple[str, str]], body: str, media: Media) -> str | None:
+    """No phrase is found across two texts: two BETWEEN stand there."""
+    said = _words_of(body)
+    if media.pictures:  # whoever does not see them is told their descriptions
+        said += "".join(_words_of(one.alt) for one in media.pictures)
+    return next((typed for wanted, typed in muted if wanted in said), None)
+
+
+def _words_of(text: str) -> str:
+    found = _texts.get(text)
+    if found is None:
+        found = joined(words(text))
+        _texts.put(text, found)
+    return found
 
 
 # ---- Whom and what a viewer does not see: people whom they block or mute, people who block them, and muted words.
@@ -229,7 +237,7 @@ class NotHidden:
                 if post.author.uid not in hidden and (post.links.repost_of is None or post.author.uid not in no_reposts)
             ]
         if self._words.hiding:
-            posts = [post for post in posts if self._is_exempt(post) or not self._words.hide(post.body)]
+            posts = [post for post in posts if self._is_exempt(post) or not self._words.hide(post.body, post.media)]
         return posts
 
     def folded(self, posts: list[Post]) -> list[Post]:
@@ -240,9 +248,9 @@ class NotHidden:
         if self._is_exempt(post):
             return post
         quoted = post.context.quoted
-        muted = self._words.folded_for(post.body)
+        muted = self._words.folded_for(post)
         if muted is None and quoted is not None and not self._is_exempt(quoted):
-            muted = self._words.folded_for(quoted.body)
+            muted = self._words.folded_for(quoted)
         return post if muted is None else post.within(post.context._replace(muted=muted))
 
     def _is_exempt(self, post: Post) -> bool:

@@ -2,11 +2,13 @@
 
 import pytest
 
+from accounts.media.repository import Pictures
 from tests.support.http.page_text import text_of
+from tests.support.pictures import decoded_picture
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NewPost
+from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.relations import FOREVER
@@ -71,6 +73,31 @@ def test_whole_words_are_muted_and_parts_of_runs(browser, store, raw, alice, bob
     mute(store, words)
     shown = browser(alice).get("/timeline/").content.decode()
     assert (f'id="post-{post}"' not in shown) == is_muted
+
+
+@pytest.mark.parametrize(
+    ("words", "body", "is_muted"),
+    [
+        ("hairy spider", "@alice Look", True),
+        ("SPIDER", "", True),
+        ("look a", "@alice Look", False),
+        ("spide", "@alice Look", False),
+    ],
+)
+@pytest.mark.parametrize("how", How)
+def test_what_a_picture_shows_is_muted_as_a_text_is(browser, store, raw, alice, bob, words, body, is_muted, how):
+    """Screen readers read it aloud, and apps show it. No phrase begins in the text and ends in a description."""
+    mute(store, words, how=how)
+    Pictures(store).add(BOB, decoded_picture())
+    media = Media((Picture(decoded_picture().digest, alt="A hairy spider"),))
+    pid = Posts(store).publish(BOB, NewPost(body, media=media), "t9").pid
+    quoting = Posts(store).publish(CAROL, NewPost("So it is", quote=pid), "t8").pid
+    shown = browser(alice).get("/timeline/").content.decode()
+    is_hidden = is_muted and how is How.HIDE
+    assert (f'id="post-{pid}"' not in shown) == is_hidden
+    assert shown.count('<details class="folded">') == (2 if is_muted and how is How.FOLD else 0)
+    assert f'id="post-{quoting}"' in shown
+    assert raw.zcard("notices:1") == (1 if body and not is_hidden else 0)
 
 
 def test_the_viewers_own_posts_are_never_muted(browser, store, raw, alice, pid):
