@@ -49,7 +49,7 @@ def _text(call: Call) -> str:
     """This site hides no text behind a warning, so a warning stands above the text. `@ann@this.site` becomes `@ann`,
     which is a mention: Mastodon's servers rewrite it, too."""
     text = "\n\n".join(filter(None, (call.sent.text("spoiler_text"), call.sent.text("status"))))
-    own = rf"(?<![\w/@])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)"
+    own = rf"(?<![\w/@=])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)"
     return re.sub(own, r"\1", text, flags=re.ASCII | re.IGNORECASE)
 
 
