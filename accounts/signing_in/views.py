@@ -58,10 +58,14 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
             form.add_error("username", str(refusal))
         else:
             return _joined(request, joined)
-    context = {"form": form, "said": guards.said_at_login(request), "code": code, "invitation": invitation}
-    after = _page_before(request)
-    context |= {"next": after, "login": guards.leading_on("login", after)}
+    context = {"form": form, "code": code, "invitation": invitation, **_around(request, _page_before(request))}
     return form_page(request, "accounts/signing_in/register.html", context)
+
+
+def _around(request: RetwisRequest, after: str) -> dict[str, object]:
+    """What both forms show: all their links to each other lead on to the page `after`."""
+    links = {view: guards.leading_on(view, after) for view in ("login", "register")}
+    return {"said": guards.said_at_login(request), "next": after, **links}
 
 
 def _page_before(request: RetwisRequest) -> str:
@@ -97,9 +101,7 @@ def login(request: RetwisRequest) -> HttpResponse:
         return HttpResponseRedirect(after)
     form = LoginForm(typed(request), request=request)
     if not form.is_valid() or form.verified is None:
-        context = {"form": form, "next": after, "said": guards.said_at_login(request)}
-        context["register"] = guards.leading_on("register", after)
-        return form_page(request, "accounts/signing_in/login.html", context)
+        return form_page(request, "accounts/signing_in/login.html", {"form": form, **_around(request, after)})
     if form.verified.digest:
         return guards.begin_second_step(form.verified, after)
     if form.verified.is_new:  # as after registering: there are the recovery codes

@@ -65,6 +65,15 @@ def test_who_registers_from_a_page_comes_back_to_it_at_last(browser, bob):
     assert dora.get(f"/register/{after}")["Location"] == "/@bob/"
 
 
+def test_the_links_above_the_login_and_the_registration_forget_no_page(browser):
+    after = "?next=%2F%40bob%2F"
+    for page in ("/login/", "/register/"):
+        for answer in (browser().get(f"{page}{after}"), browser().post(page, {"next": "/@bob/"})):
+            for to in ("login", "register"):
+                assert f'class="to-{to}" href="/{to}/{after}"' in answer.content.decode()
+    assert 'class="to-register" href="/register/"' in page_of(browser().get("/login/"))
+
+
 PLACES = {"/@bob/": True, "/@bob/1/": True, "/tags/tea/": True, "/about/": False, "/invited/x/": False, "/no/": False}
 
 
