@@ -5,9 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support.protocols.small_site import Acts
 from timeline.posts import checks as post_orphans
 
 
 @pytest.fixture(autouse=True)
 def cleanup_waits_for_nobody(monkeypatch):
     monkeypatch.setattr(post_orphans, "time", SimpleNamespace(time=time.time, sleep=lambda seconds: None))
+
+
+@pytest.fixture
+def acts(store):
+    """What people do on the small site."""
+    return Acts(store)

@@ -1,20 +1,12 @@
 """Replies, quotes, deletions and edits survive kills and each other: all that follows from posts agrees with them."""
 
+from functools import partial
+
 import pytest
 
-from retwis_site.jobs.worker import drain
-from tests.support.protocols.conversations import (
-    BOBS_POST,
-    answer,
-    assert_conversations_agree,
-    edit,
-    make_thread,
-    quote,
-    removal,
-    tagged,
-)
+from tests.support.protocols.conversations import BOBS_POST, assert_conversations_agree, make_thread
 from tests.support.protocols.interleaving import interleave
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete_account, finish_jobs, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import (
@@ -30,25 +22,21 @@ RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
 
 
-def worker(store):
-    return lambda: drain(store, "worker")
-
-
 CHANGES = {
-    "answer": lambda s, first, second: answer(s, BOB, second),
-    "quote": lambda s, first, second: quote(s, BOB, first),
-    "edit": lambda s, first, second: edit(s, ALICE, first, "another text"),
-    "delete the last": lambda s, first, second: removal(s, CAROL, second),
-    "delete the middle": lambda s, first, second: removal(s, ALICE, first),
-    "delete the first": lambda s, first, second: removal(s, BOB, BOBS_POST),
+    "answer": lambda s, first, second: s.answer(BOB, second),
+    "quote": lambda s, first, second: s.quote(BOB, first),
+    "edit": lambda s, first, second: s.edit(ALICE, first, "another text"),
+    "delete the last": lambda s, first, second: s.delete(CAROL, second),
+    "delete the middle": lambda s, first, second: s.delete(ALICE, first),
+    "delete the first": lambda s, first, second: s.delete(BOB, BOBS_POST),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, change):
+def test_a_killed_change_has_no_effect_or_its_full_effect(acts, store, raw, change):
     for step in each_moment():
         make_small_site(raw)
-        work = CHANGES[change](store, *make_thread(store))
+        work = CHANGES[change](acts, *make_thread(store))
         killed_before_round_trip(step, work)
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
@@ -57,13 +45,13 @@ def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, change):
         assert_conversations_agree(raw, step)
 
 
-def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw):
+def test_a_killed_deletion_below_tombstones_takes_them_along(acts, store, raw):
     for step in each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
-        removal(store, ALICE, first)()
-        removal(store, BOB, BOBS_POST)()
-        killed_before_round_trip(step, removal(store, CAROL, second))
+        acts.delete(ALICE, first)()
+        acts.delete(BOB, BOBS_POST)()
+        killed_before_round_trip(step, acts.delete(CAROL, second))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
         deleted = raw.hexists(f"post:{second}", "deleted")
@@ -72,12 +60,12 @@ def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw):
 
 
 @pytest.mark.parametrize("first_kill", range(3, 12))
-def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, first_kill):
+def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(acts, store, raw, first_kill):
     for second_kill in each_moment(1, stride()):
         make_small_site(raw)
         first, second = make_thread(store)
-        removal(store, ALICE, first)()
-        assert killed_before_round_trip(first_kill, removal(store, CAROL, second))
+        acts.delete(ALICE, first)()
+        assert killed_before_round_trip(first_kill, acts.delete(CAROL, second))
         killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, (first_kill, second_kill))
@@ -85,128 +73,128 @@ def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, 
 
 @pytest.mark.parametrize("change", ["answer", "quote", "edit"])
 @pytest.mark.parametrize("gone", ["the post", "the author", "the writer"])
-def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
+def test_a_change_during_a_deletion_agrees_with_it(acts, store, raw, change, gone):
     def deletion():
         if gone == "the post":
             for uid, pid in ((ALICE, first), (CAROL, second)):
-                removal(store, uid, pid)()
+                acts.delete(uid, pid)()
         else:
-            delete_account(store, {"the author": ALICE, "the writer": BOB}[gone])()
+            acts.delete_account({"the author": ALICE, "the writer": BOB}[gone])()
             finish_jobs(store, raw)
 
     for step in each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
         with before_part(step, deletion):
-            CHANGES[change](store, first, second)()
+            CHANGES[change](acts, first, second)()
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
 
 
-def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(store, raw):
+def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(acts, store, raw):
     for step in each_moment(0, stride()):
         for part in each_moment(step + 1):
             make_small_site(raw)
             _, second = make_thread(store)
-            with before_round_trip(step, removal(store, CAROL, second)):
-                killed_before_part(part, answer(store, BOB, second))
+            with before_round_trip(step, acts.delete(CAROL, second)):
+                killed_before_part(part, acts.answer(BOB, second))
             finish_jobs(store, raw)
             assert_conversations_agree(raw, (step, part))
 
 
-def finish_again(store, pid):
+def finish_again(acts, pid):
     """Another worker has the job of a post."""
-    return lambda: Settling(store).settle([pid])
+    return partial(Settling(acts.store).settle, [pid])
+
+
+def tagged(acts, uid):
+    return acts.post(uid, "a #new post")
 
 
 SCENARIOS = {
     "two answers, and the post is deleted": lambda s, one, two: [
-        answer(s, BOB, two),
-        answer(s, ALICE, two, "u"),
-        removal(s, CAROL, two),
+        s.answer(BOB, two),
+        s.answer(ALICE, two, "u"),
+        s.delete(CAROL, two),
     ],
     "an answer to a post and the deletion of the answer below": lambda s, one, two: [
-        answer(s, BOB, one),
-        removal(s, CAROL, two),
-        removal(s, ALICE, one),
+        s.answer(BOB, one),
+        s.delete(CAROL, two),
+        s.delete(ALICE, one),
     ],
     "all of a thread is deleted": lambda s, one, two: [
-        removal(s, CAROL, two),
-        removal(s, ALICE, one),
-        removal(s, BOB, BOBS_POST),
+        s.delete(CAROL, two),
+        s.delete(ALICE, one),
+        s.delete(BOB, BOBS_POST),
     ],
     "an answer while all of a thread is deleted": lambda s, one, two: [
-        answer(s, BOB, two),
-        removal(s, CAROL, two),
-        removal(s, ALICE, one),
+        s.answer(BOB, two),
+        s.delete(CAROL, two),
+        s.delete(ALICE, one),
     ],
-    "a double click and a deletion": lambda s, one, two: [
-        answer(s, BOB, two),
-        answer(s, BOB, two),
-        removal(s, CAROL, two),
-    ],
-    "two quotes and a deletion": lambda s, one, two: [quote(s, BOB, one), quote(s, CAROL, one), removal(s, ALICE, one)],
-    "two edits": lambda s, one, two: [edit(s, ALICE, one, "#b"), edit(s, ALICE, one, "#c"), finish_again(s, one)],
-    "a new post is deleted": lambda s, one, two: [tagged(s, CAROL), removal(s, CAROL, two + 1)],
+    "a double click and a deletion": lambda s, one, two: [s.answer(BOB, two), s.answer(BOB, two), s.delete(CAROL, two)],
+    "two quotes and a deletion": lambda s, one, two: [s.quote(BOB, one), s.quote(CAROL, one), s.delete(ALICE, one)],
+    "two edits": lambda s, one, two: [s.edit(ALICE, one, "#b"), s.edit(ALICE, one, "#c"), finish_again(s, one)],
+    "a new post is deleted": lambda s, one, two: [tagged(s, CAROL), s.delete(CAROL, two + 1)],
     "two edits and a deletion": lambda s, one, two: [
-        edit(s, ALICE, one, "b"),
-        edit(s, ALICE, one, "c"),
-        removal(s, ALICE, one),
+        s.edit(ALICE, one, "b"),
+        s.edit(ALICE, one, "c"),
+        s.delete(ALICE, one),
     ],
     "an answer and the deletion of its writer": lambda s, one, two: [
-        answer(s, BOB, two),
-        delete_account(s, BOB),
-        worker(s),
-        removal(s, CAROL, two),
+        s.answer(BOB, two),
+        s.delete_account(BOB),
+        s.drain(),
+        s.delete(CAROL, two),
     ],
     "the accounts of two of three are deleted": lambda s, one, two: [
-        delete_account(s, ALICE),
-        delete_account(s, CAROL),
-        worker(s),
-        answer(s, BOB, two),
+        s.delete_account(ALICE),
+        s.delete_account(CAROL),
+        s.drain(),
+        s.answer(BOB, two),
     ],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, kills):
+def test_interleaved_changes_agree_with_the_posts(acts, store, raw, layout, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        interleave(seed, kills, SCENARIOS[scenario](store, *make_thread(store)))
+        interleave(seed, kills, SCENARIOS[scenario](acts, *make_thread(store)))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, seed)
 
 
 IN_THE_MIDDLE = {
-    "an edit in an edit": lambda s, one, two: (edit(s, ALICE, one, "#b"), edit(s, ALICE, one, "#c")),
-    "an edit while a worker settles the post": lambda s, one, two: (finish_again(s, one), edit(s, ALICE, one, "#c")),
-    "an edit in a deletion": lambda s, one, two: (removal(s, ALICE, one), edit(s, ALICE, one, "#c")),
-    "an answer in a deletion": lambda s, one, two: (removal(s, CAROL, two), answer(s, BOB, two)),
-    "an answer in an answer": lambda s, one, two: (answer(s, BOB, two), answer(s, ALICE, two, "u")),
-    "a deletion in a deletion": lambda s, one, two: (removal(s, CAROL, two), removal(s, ALICE, one)),
-    "a deletion in a new post": lambda s, one, two: (tagged(s, CAROL), removal(s, CAROL, two + 1)),
-    "a quote in a quote": lambda s, one, two: (quote(s, BOB, one), quote(s, CAROL, one)),
+    "an edit in an edit": lambda s, one, two: (s.edit(ALICE, one, "#b"), s.edit(ALICE, one, "#c")),
+    "an edit while a worker settles the post": lambda s, one, two: (finish_again(s, one), s.edit(ALICE, one, "#c")),
+    "an edit in a deletion": lambda s, one, two: (s.delete(ALICE, one), s.edit(ALICE, one, "#c")),
+    "an answer in a deletion": lambda s, one, two: (s.delete(CAROL, two), s.answer(BOB, two)),
+    "an answer in an answer": lambda s, one, two: (s.answer(BOB, two), s.answer(ALICE, two, "u")),
+    "a deletion in a deletion": lambda s, one, two: (s.delete(CAROL, two), s.delete(ALICE, one)),
+    "a deletion in a new post": lambda s, one, two: (tagged(s, CAROL), s.delete(CAROL, two + 1)),
+    "a quote in a quote": lambda s, one, two: (s.quote(BOB, one), s.quote(CAROL, one)),
 }
 
 
 @pytest.mark.parametrize("changes", IN_THE_MIDDLE)
-def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, changes):
+def test_a_change_between_two_parts_of_another_agrees_with_it(acts, store, raw, changes):
     for _ in range(examples(ROUNDS)):
         for step in each_moment():
             make_small_site(raw)
             first, second = make_thread(store)
             if "settles" in changes:
-                edit(store, ALICE, first, "#b")()
-            change, between = IN_THE_MIDDLE[changes](store, first, second)
+                acts.edit(ALICE, first, "#b")()
+            change, between = IN_THE_MIDDLE[changes](acts, first, second)
             with before_part(step, between):
                 change()
             finish_jobs(store, raw)
             assert_conversations_agree(raw, step)
 
 
-def test_both_texts_of_two_edits_are_kept(store, raw, layout):
+def test_both_texts_of_two_edits_are_kept(acts, store, raw, layout):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        interleave(seed, 0, [edit(store, BOB, BOBS_POST, text) for text in ("b", "c")])
+        interleave(seed, 0, [acts.edit(BOB, BOBS_POST, text) for text in ("b", "c")])
         assert set(raw.hvals(f"edits:{BOBS_POST}")) == {"post 1", "b", "c"}, seed

@@ -5,6 +5,7 @@ Each scenario runs in random interleavings.
 
 import contextlib
 from collections import deque
+from functools import partial
 
 import pytest
 
@@ -12,13 +13,12 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.interleaving import interleave
-from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, make_small_site, post, worker
+from tests.support.protocols.small_site import BOB, CAROL, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_posts import write_posts
 from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.seam import before_part, each_moment
-from timeline.posts.entities import NO_LINKS, PostDeleted
-from timeline.posts.repository import Posts
+from timeline.posts.entities import NO_LINKS
 from timeline.search import index
 from timeline.search.index import Indexing, terms_of
 from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
@@ -56,49 +56,41 @@ def reindex(store):
             pass
 
 
-def edit(store, pid, body):
-    def work():
-        with contextlib.suppress(PostDeleted):
-            Posts(store).edit(CAROL, pid, body)
-
-    return work
-
-
 SCENARIOS = {
-    "two posts, two workers": lambda s, pid: [post(s, BOB), post(s, CAROL), worker(s, "one"), worker(s, "two")],
+    "two posts, two workers": lambda s, pid: [s.post(BOB), s.post(CAROL), s.worker("one"), s.worker("two")],
     "two edits of a post, two workers": lambda s, pid: [
-        edit(s, pid, "cats"),
-        edit(s, pid, "dogs"),
-        worker(s, "one"),
-        worker(s, "two"),
+        s.edit(CAROL, pid, "cats"),
+        s.edit(CAROL, pid, "dogs"),
+        s.worker("one"),
+        s.worker("two"),
     ],
     "an edit and the deletion of a post, a worker": lambda s, pid: [
-        edit(s, pid, "cats"),
-        lambda: delete(s, CAROL, pid),
-        worker(s, "one"),
+        s.edit(CAROL, pid, "cats"),
+        s.delete(CAROL, pid),
+        s.worker("one"),
     ],
-    "a post, a worker, a reindex": lambda s, pid: [post(s, BOB), worker(s, "one"), lambda: reindex(s)],
+    "a post, a worker, a reindex": lambda s, pid: [s.post(BOB), s.worker("one"), partial(reindex, s.store)],
     "a post, an edit, two workers, a reindex": lambda s, pid: [
-        post(s, BOB),
-        edit(s, pid, "cats"),
-        worker(s, "one"),
-        worker(s, "two"),
-        lambda: reindex(s),
+        s.post(BOB),
+        s.edit(CAROL, pid, "cats"),
+        s.worker("one"),
+        s.worker("two"),
+        partial(reindex, s.store),
     ],
     "a post, a worker, two reindexes": lambda s, pid: [
-        post(s, BOB),
-        worker(s, "one"),
-        lambda: reindex(s),
-        lambda: reindex(s),
+        s.post(BOB),
+        s.worker("one"),
+        partial(reindex, s.store),
+        partial(reindex, s.store),
     ],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_post_is_found_by_its_text(store, raw, first, scenario, kills):
+def test_every_post_is_found_by_its_text(acts, store, raw, first, scenario, kills):
     for seed in range(examples(RUNS)):
-        interleave(seed, kills, SCENARIOS[scenario](store, first()))
+        interleave(seed, kills, SCENARIOS[scenario](acts, first()))
         finish_jobs(store, raw)
         if raw.hexists("search_index", "reindexed"):
             assert kills, seed
@@ -114,9 +106,9 @@ def assert_all_are_found(store, raw, where):
                 assert pid in posts_under(store, term), (where, pid, term)
 
 
-def test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_found(store, raw, first):
+def test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_found(acts, store, raw, first):
     def write():
-        post(store, BOB)()
+        acts.post(BOB)()
         drain(store, "worker")
 
     for step in each_moment():
@@ -127,23 +119,23 @@ def test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_fo
         assert_all_are_found(store, raw, step)
 
 
-def test_an_edit_between_two_parts_of_a_workers_job_is_found(store, raw, first):
+def test_an_edit_between_two_parts_of_a_workers_job_is_found(acts, store, raw, first):
     for step in each_moment():
         pid = first()
-        edit(store, pid, "cats")()
-        with before_part(step, edit(store, pid, "dogs")):
+        acts.edit(CAROL, pid, "cats")()
+        with before_part(step, acts.edit(CAROL, pid, "dogs")):
             drain(store, "worker")
         finish_jobs(store, raw)
         assert_all_are_found(store, raw, step)
 
 
-def test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found(store, raw, first):
+def test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found(acts, store, raw, first):
     for _ in range(examples(ROUNDS)):
         for step in each_moment():
             first()
             running = Rebuilding(store)
             running.begin()
-            post(store, BOB)()
+            acts.post(BOB)()
             with before_part(step, lambda running=running: deque(running)):
                 drain(store, "worker")
             assert_all_are_found(store, raw, step)

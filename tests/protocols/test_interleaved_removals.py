@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import json
+from functools import partial
 
 import pyotp
 import pytest
@@ -28,22 +29,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
-from tests.support.protocols.small_site import (
-    ALICE,
-    BOB,
-    CAROL,
-    NAMES,
-    delete,
-    delete_account,
-    everyone,
-    existing_posts,
-    finish_jobs,
-    home,
-    leave,
-    make_small_site,
-    post,
-    worker,
-)
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, existing_posts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import noted
@@ -54,92 +40,82 @@ from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts, delete_by_staff
-from timeline.relations.relations import Follows
 from timeline.timelines.profile import Pins
 
 RUNS = 5  # seeds for each scenario
 
 
-def remove(store, uid):
+def remove(acts, uid):
     """A worker with the job that removes the account; another worker may have it, too."""
-    return lambda: carry_out(store, f"gone:{uid}:another")
+    return partial(carry_out, acts.store, f"gone:{uid}:another")
 
 
-def change_password(store, uid):
-    return lambda: Sessions(store).change_password(uid, "another hash")
+def change_password(acts, uid):
+    return partial(Sessions(acts.store).change_password, uid, "another hash")
 
 
 # The deletion of an account, and what happens at the same time.
 SCENARIOS = {
-    "I follow a user": lambda s: [delete_account(s, BOB), worker(s, "one"), lambda: Follows(s).follow(BOB, CAROL)],
-    "a user follows me": lambda s: [delete_account(s, BOB), worker(s, "one"), lambda: Follows(s).follow(ALICE, BOB)],
+    "I follow a user": lambda s: [s.delete_account(BOB), s.worker("one"), s.follow(BOB, CAROL)],
+    "a user follows me": lambda s: [s.delete_account(BOB), s.worker("one"), s.follow(ALICE, BOB)],
     "a user follows me, two workers, a reader": lambda s: [
-        delete_account(s, CAROL),
-        worker(s, "one"),
+        s.delete_account(CAROL),
+        s.worker("one"),
         remove(s, CAROL),
-        lambda: Follows(s).follow(BOB, CAROL),
-        lambda: home(s),
+        s.follow(BOB, CAROL),
+        s.home,
     ],
     "a user follows and unfollows me": lambda s: [
-        delete_account(s, BOB),
+        s.delete_account(BOB),
         remove(s, BOB),
-        lambda: Follows(s).follow(ALICE, BOB),
-        lambda: Follows(s).unfollow(ALICE, BOB),
+        s.follow(ALICE, BOB),
+        s.unfollow(ALICE, BOB),
     ],
     "I unfollow a user": lambda s: [
-        delete_account(s, ALICE),
+        s.delete_account(ALICE),
         remove(s, ALICE),
-        lambda: Follows(s).unfollow(ALICE, CAROL),
-        lambda: Follows(s).follow(BOB, CAROL),
+        s.unfollow(ALICE, CAROL),
+        s.follow(BOB, CAROL),
     ],
-    "a user unfollows me": lambda s: [
-        delete_account(s, CAROL),
-        remove(s, CAROL),
-        lambda: Follows(s).unfollow(ALICE, CAROL),
-    ],
-    "I post": lambda s: [delete_account(s, CAROL), worker(s, "one"), post(s, CAROL), lambda: everyone(s)],
+    "a user unfollows me": lambda s: [s.delete_account(CAROL), remove(s, CAROL), s.unfollow(ALICE, CAROL)],
+    "I post": lambda s: [s.delete_account(CAROL), s.worker("one"), s.post(CAROL), s.everyone],
     "I post with a double click, two workers": lambda s: [
-        delete_account(s, CAROL),
-        worker(s, "one"),
+        s.delete_account(CAROL),
+        s.worker("one"),
         remove(s, CAROL),
-        post(s, CAROL),
-        post(s, CAROL),
+        s.post(CAROL),
+        s.post(CAROL),
     ],
-    "I delete a post": lambda s: [
-        delete_account(s, CAROL),
-        remove(s, CAROL),
-        lambda: delete(s, CAROL, 2),
-        post(s, CAROL),
-    ],
+    "I delete a post": lambda s: [s.delete_account(CAROL), remove(s, CAROL), s.delete(CAROL, 2), s.post(CAROL)],
     "I log out and change my password": lambda s: [
-        delete_account(s, ALICE),
-        worker(s, "one"),
-        lambda: Sessions(s).end_all(ALICE),
+        s.delete_account(ALICE),
+        s.worker("one"),
+        partial(Sessions(s.store).end_all, ALICE),
         change_password(s, ALICE),
     ],
     "I change name, language and password": lambda s: [
-        delete_account(s, ALICE),
+        s.delete_account(ALICE),
         remove(s, ALICE),
-        lambda: NameIndex(s).edit(User(ALICE, "alice"), "Ann", "Me"),
-        lambda: Users(s).choose_language(ALICE, "de"),
+        partial(NameIndex(s.store).edit, User(ALICE, "alice"), "Ann", "Me"),
+        partial(Users(s.store).choose_language, ALICE, "de"),
         change_password(s, ALICE),
     ],
     "I delete my account twice": lambda s: [
-        delete_account(s, CAROL),
-        delete_account(s, CAROL),
-        worker(s, "one"),
-        worker(s, "two"),
+        s.delete_account(CAROL),
+        s.delete_account(CAROL),
+        s.worker("one"),
+        s.worker("two"),
     ],
     "two users delete their accounts": lambda s: [
-        delete_account(s, ALICE),
-        delete_account(s, CAROL),
-        worker(s, "one"),
-        worker(s, "two"),
+        s.delete_account(ALICE),
+        s.delete_account(CAROL),
+        s.worker("one"),
+        s.worker("two"),
     ],
     "a worker finishes my registration": lambda s: [
-        delete_account(s, ALICE),
+        s.delete_account(ALICE),
         remove(s, ALICE),
-        lambda: carry_out(s, "user:1"),
+        partial(carry_out, s.store, "user:1"),
     ],
 }
 
@@ -165,14 +141,14 @@ def assert_no_data_of(raw, uid, where):
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenario, kills):
+def test_no_data_of_a_deleted_account_is_left(acts, store, raw, layout, capsys, scenario, kills):
     deletions = 0
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         if "registration" in scenario:
             raw.zadd(keys.outbox("user:1"), {"user:1": 2**40})
-        everyone(store)
-        interleave(seed, kills, SCENARIOS[scenario](store))
+        acts.everyone()
+        interleave(seed, kills, SCENARIOS[scenario](acts))
         finish_jobs(store, raw)
         for uid in deleted(raw):
             deletions += 1
@@ -183,7 +159,7 @@ def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenar
             for other in NAMES:
                 assert raw.zscore(f"following:{one}", other) == raw.zscore(f"followers:{other}", one), seed
         Memory.clear_all()
-        assert everyone(store) == existing_posts(raw, NAMES), seed
+        assert acts.everyone() == existing_posts(raw, NAMES), seed
         for uid in () if kills else deleted(raw):
             assert set(raw.hgetall(f"user:{uid}")) <= {"username", "deleted", "seen"}, seed
             assert name_entries(raw).keys().isdisjoint({f"{NAMES[uid]}:{uid}", f"ann:{uid}"}), seed
@@ -272,11 +248,11 @@ def begin(store, raw, change):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(store, raw, change):
+def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(acts, store, raw, change):
     for _ in range(examples(ROUNDS)):
         for step in itertools.count():
             begin(store, raw, change)
-            with before_part(step, leave(store, CAROL)) as happened:
+            with before_part(step, acts.leave(CAROL)) as happened:
                 attempt(lambda: CHANGES[change](store), *REFUSALS)()
             if not happened:
                 break

@@ -19,59 +19,41 @@ from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, User, Verified
 from accounts.users.names import NameIndex
 from accounts.users.repository import PERSON, person
-from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
-from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
-from tests.support.protocols.small_site import (
-    ALICE,
-    BOB,
-    CAROL,
-    delete,
-    everyone,
-    existing_posts,
-    finish_jobs,
-    home,
-    leave,
-    make_small_site,
-    post,
-)
+from tests.support.protocols.interleaving import attempt, carry_out, interleave
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HomeTags
-from timeline.relations.relations import Follows, TagFollows
+from timeline.relations.relations import TagFollows
 
 RUNS = 25  # seeds for each scenario
 FEW = 10  # of those that run with two layouts, with lists and without
+TAGGED = "with #redis and #other"
 
 
-def evict(store):
-    store.unlink("posts:1")
-    for key in keys.timeline.all():
-        store.unlink(key)
+def evict(acts):
+    def work():
+        acts.store.unlink("posts:1")
+        for key in keys.timeline.all():
+            acts.store.unlink(key)
+
+    return work
 
 
-def post_for_many(store, uid):
-    def publish():
-        with override_settings(DELIVER_INLINE_LIMIT=0):
-            Posts(store).publish(uid, NewPost(f"by {uid}"), "t")
-
-    return publish
+def post_for_many(acts):
+    return override_settings(DELIVER_INLINE_LIMIT=0)(acts.post(CAROL))
 
 
-def tagged(store, uid):
-    return lambda: Posts(store).publish(uid, NewPost(f"by {uid} #redis #other"), "t")
-
-
-def bring_back(store, uid):
+def bring_back(acts, uid):
     """Two posts of a download. Their ids were never given out here, so they get new ones."""
 
     def work():
-        restoring = Restoring(store, uid)
+        restoring = Restoring(acts.store, uid)
         restoring.begin()
         restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
         restoring.finish()
@@ -79,109 +61,79 @@ def bring_back(store, uid):
     return work
 
 
+def home_tag(acts):
+    return partial(HomeTags(acts.store).add, ALICE, "redis")
+
+
 SCENARIOS = {
-    "follow, post, read": lambda s: [lambda: Follows(s).follow(ALICE, BOB), post(s, BOB), lambda: home(s)],
-    "follow, unfollow, post, read": lambda s: [
-        lambda: Follows(s).follow(ALICE, BOB),
-        lambda: Follows(s).unfollow(ALICE, BOB),
-        post(s, BOB),
-        lambda: home(s),
-    ],
+    "follow, post, read": lambda s: [s.follow(ALICE, BOB), s.post(BOB), s.home],
+    "follow, unfollow, post, read": lambda s: [s.follow(ALICE, BOB), s.unfollow(ALICE, BOB), s.post(BOB), s.home],
     "two follows and an unfollow of one user": lambda s: [
-        lambda: Follows(s).follow(ALICE, BOB),
-        lambda: Follows(s).unfollow(ALICE, BOB),
-        lambda: Follows(s).follow(CAROL, BOB),
-        lambda: home(s),
+        s.follow(ALICE, BOB),
+        s.unfollow(ALICE, BOB),
+        s.follow(CAROL, BOB),
+        s.home,
     ],
-    "unfollow, post, two readers": lambda s: [
-        lambda: Follows(s).unfollow(ALICE, CAROL),
-        post(s, CAROL),
-        lambda: home(s),
-        lambda: home(s),
-    ],
-    "double click, delete, read": lambda s: [
-        post(s, CAROL),
-        post(s, CAROL),
-        lambda: delete(s, CAROL, 3),
-        lambda: home(s),
-    ],
-    "delete, two readers of a home, one of everyone": lambda s: [
-        lambda: delete(s, CAROL, 2),
-        lambda: home(s),
-        lambda: home(s),
-        lambda: everyone(s),
-    ],
-    "two posts, two readers of everyone": lambda s: [
-        lambda: everyone(s),
-        post(s, CAROL),
-        post(s, BOB, "u"),
-        lambda: everyone(s),
-    ],
-    "lists are evicted, post, read": lambda s: [lambda: evict(s), post(s, CAROL), lambda: home(s), lambda: everyone(s)],
+    "unfollow, post, two readers": lambda s: [s.unfollow(ALICE, CAROL), s.post(CAROL), s.home, s.home],
+    "double click, delete, read": lambda s: [s.post(CAROL), s.post(CAROL), s.delete(CAROL, 3), s.home],
+    "delete, two readers of a home, one of everyone": lambda s: [s.delete(CAROL, 2), s.home, s.home, s.everyone],
+    "two posts, two readers of everyone": lambda s: [s.everyone, s.post(CAROL), s.post(BOB, token="u"), s.everyone],
+    "lists are evicted, post, read": lambda s: [evict(s), s.post(CAROL), s.home, s.everyone],
     "a post left to a worker, a follow, a reader": lambda s: [
-        post_for_many(s, CAROL),
-        lambda: take_all_over(s),
-        lambda: Follows(s).follow(ALICE, BOB),
-        lambda: home(s),
+        post_for_many(s),
+        s.take_over,
+        s.follow(ALICE, BOB),
+        s.home,
     ],
     "a post left to two workers, a delete": lambda s: [
-        post_for_many(s, CAROL),
-        lambda: drain(s, "one"),
-        lambda: drain(s, "two"),
-        lambda: delete(s, CAROL, 3),
-        lambda: home(s),
+        post_for_many(s),
+        s.drain("one"),
+        s.drain("two"),
+        s.delete(CAROL, 3),
+        s.home,
     ],
-    "posts are brought back, post, two readers": lambda s: [
-        bring_back(s, CAROL),
-        post(s, CAROL),
-        lambda: home(s),
-        lambda: everyone(s),
-    ],
-    "posts are brought back, a follow, a reader": lambda s: [
-        bring_back(s, BOB),
-        lambda: Follows(s).follow(ALICE, BOB),
-        lambda: home(s),
-    ],
+    "posts are brought back, post, two readers": lambda s: [bring_back(s, CAROL), s.post(CAROL), s.home, s.everyone],
+    "posts are brought back, a follow, a reader": lambda s: [bring_back(s, BOB), s.follow(ALICE, BOB), s.home],
     "a tag comes to home, posts with it, a reader": lambda s: [
-        lambda: HomeTags(s).add(ALICE, "redis"),
-        tagged(s, BOB),
-        tagged(s, CAROL),
-        lambda: home(s),
+        home_tag(s),
+        s.post(BOB, TAGGED),
+        s.post(CAROL, TAGGED),
+        s.home,
     ],
     "a tag comes and is followed no more, a post with it, a reader": lambda s: [
-        lambda: HomeTags(s).add(ALICE, "redis"),
-        lambda: TagFollows(s).unfollow(ALICE, "redis"),
-        tagged(s, BOB),
-        lambda: home(s),
+        home_tag(s),
+        partial(TagFollows(s.store).unfollow, ALICE, "redis"),
+        s.post(BOB, TAGGED),
+        s.home,
     ],
     "a tag comes to home, an edit brings it, two readers": lambda s: [
-        lambda: HomeTags(s).add(ALICE, "redis"),
-        lambda: Posts(s).edit(BOB, 1, "now with #redis"),
-        lambda: home(s),
-        lambda: home(s),
+        home_tag(s),
+        partial(Posts(s.store).edit, BOB, 1, TAGGED),
+        s.home,
+        s.home,
     ],
-    "a worker and the owner carry out one job": lambda s: [lambda: take_all_over(s), post(s, CAROL), lambda: home(s)],
+    "a worker and the owner carry out one job": lambda s: [s.take_over, s.post(CAROL), s.home],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario, warm, kills):
+def test_timelines_have_all_posts_of_their_sources(acts, store, raw, layout, scenario, warm, kills):
     for seed in range(examples(FEW)):
         make_small_site(raw, layout)
         if warm:
-            home(store)
-            everyone(store)
-        interleave(seed, kills, SCENARIOS[scenario](store))
+            acts.home()
+            acts.everyone()
+        interleave(seed, kills, SCENARIOS[scenario](acts))
         finish_jobs(store, raw)
         Memory.clear_all()  # a reader may have cached a post just before its deletion, for five seconds
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
         with_tags = [int(pid) for tag in raw.zrange("home_tags:1", 0, -1) for pid in raw.zrange(f"tag:{tag}", 0, -1)]
         listed = sorted({*existing_posts(raw, [ALICE, *followed]), *with_tags}, reverse=True)
         for _ in range(2):  # the first read may rebuild, the second one reads the list
-            assert home(store) == listed, seed
-            assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
+            assert acts.home() == listed, seed
+            assert acts.everyone() == existing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
         assert raw.zscore("home_tags:1", "redis") == raw.zscore("homes_of_tag:redis", ALICE), seed
@@ -192,23 +144,22 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
             assert raw.zcard("updates:3") <= 2, seed
 
 
-def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
+def test_a_worker_and_the_owner_bring_the_same_posts_back(acts, store, raw, layout):
     """A worker takes the jobs after a minute. Then the owner stops with an error, and begins anew."""
     for seed in range(examples(2 * RUNS)):
         make_small_site(raw, layout)
-        home(store)
-        everyone(store)
+        acts.home()
+        acts.everyone()
         ended = []
-        workers = [lambda: take_all_over(store)] * 2
-        owner = partial(lambda ended: ended.append(bring_back(store, CAROL)()), ended)
-        interleave(seed, 0, [owner, *workers, lambda: home(store)])
+        owner = partial(lambda ended: ended.append(bring_back(acts, CAROL)()), ended)
+        interleave(seed, 0, [owner, acts.take_over, acts.take_over, acts.home])
         finish_jobs(store, raw)
         if not ended:
-            bring_back(store, CAROL)()
+            bring_back(acts, CAROL)()
         bodies = [raw.hget(f"post:{pid}", "body") for pid in existing_posts(raw, [CAROL])]
         assert sorted(bodies) == ["later", "post 2", "sooner"], seed
-        assert home(store) == existing_posts(raw, [ALICE, CAROL]), seed
-        assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
+        assert acts.home() == existing_posts(raw, [ALICE, CAROL]), seed
+        assert acts.everyone() == existing_posts(raw, [ALICE, BOB, CAROL]), seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])
@@ -250,8 +201,8 @@ def log_in(password=PASSWORD):
     return lambda: authenticate(None, username="alice", password=password)
 
 
-def change_password(store):
-    return lambda: Sessions(store).change_password(ALICE, make_password(NEW_PASSWORD))
+def change_password(acts):
+    return lambda: Sessions(acts.store).change_password(ALICE, make_password(NEW_PASSWORD))
 
 
 OLD_PASSWORDS = {
@@ -259,21 +210,21 @@ OLD_PASSWORDS = {
     "two logins, a password change": lambda s: [log_in(), log_in(), change_password(s)],
     "a login, a logout, a password change": lambda s: [
         log_in(),
-        lambda: Sessions(s).end_all(ALICE),
+        partial(Sessions(s.store).end_all, ALICE),
         change_password(s),
     ],
-    "two logins, the account is deleted": lambda s: [log_in(), log_in(), leave(s, ALICE)],
-    "a login, a password change, the account is deleted": lambda s: [log_in(), change_password(s), leave(s, ALICE)],
+    "two logins, the account is deleted": lambda s: [log_in(), log_in(), s.leave(ALICE)],
+    "a login, a password change, the account is deleted": lambda s: [log_in(), change_password(s), s.leave(ALICE)],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", OLD_PASSWORDS)
-def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, kills):
+def test_a_login_with_an_old_hash_undoes_nothing(acts, store, raw, layout, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         give_old_password(raw, ALICE)
-        interleave(seed, kills, OLD_PASSWORDS[scenario](store))
+        interleave(seed, kills, OLD_PASSWORDS[scenario](acts))
         finish_jobs(store, raw)
         user = raw.hgetall("user:1")
         if "deleted" in user:
@@ -285,21 +236,22 @@ def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, k
         assert changed or kills or "change" not in scenario, seed
 
 
-def edit(store, name, bio="new"):
+def edit(acts, name, bio="new"):
     """A device reads alice in one round trip, and then edits her name and bio."""
 
     def work():
-        me = person(ALICE, store.hmget(keys.user(ALICE), PERSON))
+        me = person(ALICE, acts.store.hmget(keys.user(ALICE), PERSON))
         if me is not None:  # a deleted account is not signed in
-            NameIndex(store).edit(me, name, bio)
+            NameIndex(acts.store).edit(me, name, bio)
 
     return work
 
 
-def delete_account(store):
+def delete_account(acts):
     """The part of a deletion that concerns names."""
 
     def work():
+        store = acts.store
         pipe = store.pipeline()
         name = pipe.hget(keys.user(ALICE), "name")
         pipe.hset(keys.user(ALICE), {"deleted": "5", "name": "", "bio": ""})
@@ -316,22 +268,22 @@ EDITS = {
     "three devices": lambda s: [edit(s, "Ann"), edit(s, "Bea"), edit(s, "")],
     "one device keeps the name": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
     "one device changes the bio only": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
-    "two devices and a worker with their jobs": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: take_all_over(s)],
-    "a registration that is finished late": lambda s: [edit(s, "Ann"), lambda: carry_out(s, "user:1")],
+    "two devices and a worker with their jobs": lambda s: [edit(s, "Ann"), edit(s, "Bea"), s.take_over],
+    "a registration that is finished late": lambda s: [edit(s, "Ann"), partial(carry_out, s.store, "user:1")],
     "the account is deleted": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other"), delete_account(s)],
-    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: NameIndex(s).finish_edit(ALICE, ["Anna"])],
+    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), partial(NameIndex(s.store).finish_edit, ALICE, ["Anna"])],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", EDITS)
-def test_the_name_index_agrees_with_the_display_names(store, raw, layout, scenario, kills):
+def test_the_name_index_agrees_with_the_display_names(acts, store, raw, layout, scenario, kills):
     """A killed process may leave an extra entry, which `cleanup` removes."""
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
         raw.zadd("users_by_name", {"anna:1": 0})
-        interleave(seed, kills, EDITS[scenario](store))
+        interleave(seed, kills, EDITS[scenario](acts))
         finish_jobs(store, raw)
         if kills:
             assert expected_name_entries(raw).items() <= name_entries(raw).items(), seed

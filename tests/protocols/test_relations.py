@@ -6,13 +6,14 @@ The same tests run for each relation.
 
 import io
 import itertools
+from functools import partial
 
 import pytest
 from django.core.management import call_command
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
-from tests.support.protocols.interleaving import carry_out, interleave, take_all_over
+from tests.support.protocols.interleaving import carry_out, interleave
 from tests.support.protocols.relations import (
     ALICE,
     AT,
@@ -23,7 +24,7 @@ from tests.support.protocols.relations import (
     WITH_MIRRORS,
     assert_relations_agree,
 )
-from tests.support.protocols.small_site import delete, delete_account, finish_jobs, leave, make_small_site
+from tests.support.protocols.small_site import finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import (
@@ -87,14 +88,14 @@ def test_a_change_whose_worker_is_killed_too_is_finished_by_the_next_one(store, 
 @each_shape
 @pytest.mark.parametrize("gone", ["actor", "target"])
 @each_verb
-def test_a_change_during_a_deletion_leaves_nothing(store, raw, case, verb, gone):
+def test_a_change_during_a_deletion_leaves_nothing(acts, store, raw, case, verb, gone):
     """The whole deletion happens between two parts of its round trips."""
     if gone == "actor":
-        deletion = leave(store, ALICE)
+        deletion = acts.leave(ALICE)
     elif case.relation.target.is_person:
-        deletion = leave(store, BOB)
+        deletion = acts.leave(BOB)
     else:
-        deletion = lambda: delete(store, BOB, BOBS_POST)  # noqa: E731
+        deletion = acts.delete(BOB, BOBS_POST)
     for step in itertools.count():
         make_small_site(raw)
         if verb == "unset":
@@ -113,47 +114,33 @@ def test_a_change_during_a_deletion_leaves_nothing(store, raw, case, verb, gone)
 # ---- several processes
 
 
-def worker(store):
-    """Carry out all jobs that no living process has begun. In these runs no lease ends."""
-    return lambda: drain(store, "worker")
-
-
 ANY_RELATION = {
-    "set, unset, set": lambda s, raw, case: [case.set(s, ALICE), case.unset(s, ALICE), case.set(s, ALICE)],
-    "set, unset, a worker takes them over": lambda s, raw, case: [
-        case.set(s, ALICE),
-        case.unset(s, ALICE),
-        lambda: take_all_over(s),
-    ],
-    "the actor is deleted": lambda s, raw, case: [
-        case.set(s, ALICE),
-        case.set(s, CAROL),
-        delete_account(s, ALICE),
-        worker(s),
-    ],
+    "set, unset, set": lambda s, set_, unset: [set_(ALICE), unset(ALICE), set_(ALICE)],
+    "set, unset, a worker takes them over": lambda s, set_, unset: [set_(ALICE), unset(ALICE), s.take_over],
+    "the actor is deleted": lambda s, set_, unset: [set_(ALICE), set_(CAROL), s.delete_account(ALICE), s.drain()],
 }
 # Edges of two people meet in a mirror, in a count, or where a deletion looks for them.
 A_MIRROR = {
-    "set, unset": lambda s, raw, case: [case.set(s, ALICE), case.unset(s, ALICE)],
-    "two people": lambda s, raw, case: [case.set(s, ALICE), case.set(s, CAROL), case.unset(s, CAROL)],
-    "the owner of the target is deleted": lambda s, raw, case: [
-        case.set(s, ALICE),
-        case.set(s, CAROL),
-        delete_account(s, BOB),
-        worker(s),
+    "set, unset": lambda s, set_, unset: [set_(ALICE), unset(ALICE)],
+    "two people": lambda s, set_, unset: [set_(ALICE), set_(CAROL), unset(CAROL)],
+    "the owner of the target is deleted": lambda s, set_, unset: [
+        set_(ALICE),
+        set_(CAROL),
+        s.delete_account(BOB),
+        s.drain(),
     ],
-    "two workers remove the owner": lambda s, raw, case: [
-        case.set(s, ALICE),
-        leave(s, BOB),
-        lambda: carry_out(s, f"gone:{BOB}:another"),
+    "two workers remove the owner": lambda s, set_, unset: [
+        set_(ALICE),
+        s.leave(BOB),
+        partial(carry_out, s.store, f"gone:{BOB}:another"),
     ],
 }
 POSTS = {
-    "the post is deleted": lambda s, raw, case: [
-        case.set(s, ALICE),
-        case.unset(s, ALICE),
-        case.set(s, CAROL),
-        lambda: delete(s, BOB, BOBS_POST),
+    "the post is deleted": lambda s, set_, unset: [
+        set_(ALICE),
+        unset(ALICE),
+        set_(CAROL),
+        s.delete(BOB, BOBS_POST),
     ]
 }
 
@@ -173,12 +160,12 @@ def scenarios_of(case):
         for what, scenario in scenarios_of(case).items()
     ],
 )
-def test_interleaved_changes_leave_mirrors_and_counts_that_agree(store, raw, layout, case, make_tasks, kills):
+def test_interleaved_changes_leave_mirrors_and_counts_that_agree(acts, store, raw, layout, case, make_tasks, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         if case.relation is REPOST:
             layout.make_each_once()
-        interleave(seed, kills, make_tasks(store, raw, case))
+        interleave(seed, kills, make_tasks(acts, partial(case.set, store), partial(case.unset, store)))
         finish_jobs(store, raw)
         assert noted(raw) == [], seed
         assert_relations_agree(raw, seed)
@@ -229,14 +216,14 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
 
 
 @each_with_mirror
-def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(store, raw, case):
+def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store, raw, case):
     for _ in range(examples(ROUNDS)):
         for step in each_moment():
             make_small_site(raw)
             if case.relation.target.is_person:
-                leave(store, BOB)()
+                acts.leave(BOB)()
             else:
-                delete(store, BOB, BOBS_POST)
+                acts.delete(BOB, BOBS_POST)()
             killed_before_part(step, case.set(store, ALICE))
             finish_jobs(store, raw)
             call_command("cleanup", stdout=io.StringIO())  # removes the hash of a repost that was killed before its job
@@ -257,9 +244,9 @@ def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_n
 
 
 @each_with_mirror
-def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(store, raw, case):
+def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(acts, store, raw, case):
     is_person = case.relation.target.is_person
-    deletion = leave(store, BOB) if is_person else lambda: delete(store, BOB, BOBS_POST)
+    deletion = acts.leave(BOB) if is_person else acts.delete(BOB, BOBS_POST)
     for _ in range(examples(ROUNDS)):
         for step in each_moment():
             make_small_site(raw)
@@ -273,21 +260,21 @@ def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(sto
 
 
 @each_with_mirror
-def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(store, raw, case):
+def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(acts, store, raw, case):
     """Another process has written a mirror that is out of date, and takes it back just before the removal is killed."""
     mirror = f"{case.mirror}:{case.target}"
     for step in itertools.count(0, stride()):
         make_small_site(raw)
         case.set(store, ALICE)()
         case.set(store, CAROL)()
-        delete_account(store, ALICE)()
+        acts.delete_account(ALICE)()
         job = case.relation.job(case.edge(ALICE))
         raw.zadd(keys.outbox(job), {job: 2**40})
         with (
             before_round_trip(step, lambda: raw.zadd(mirror, {ALICE: AT})),
             before_round_trip(step + 1, case.work(store, job)) as happened,
         ):
-            killed_before_round_trip(step + 2, lambda: drain(store, "one"))
+            killed_before_round_trip(step + 2, acts.drain("one"))
         finish_jobs(store, raw)
         assert_relations_agree(raw, step)
         if not happened:
@@ -295,7 +282,7 @@ def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(s
 
 
 @pytest.mark.parametrize("likes", [3, 12])
-def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(store, raw, monkeypatch, likes):
+def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(acts, store, raw, monkeypatch, likes):
     """Up to a chunk of likes is removed at once, more by a worker in chunks."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
     monkeypatch.setattr("timeline.posts.repository.AT_ONCE", 5)
@@ -305,7 +292,7 @@ def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(
         for number in range(likes):
             raw.zadd(f"likes:{10 + number}", {BOBS_POST: AT})
         raw.hset("post:1", "likes", likes)
-        killed = killed_before_round_trip(step, lambda: (delete(store, BOB, BOBS_POST), drain(store, "one")))
+        killed = killed_before_round_trip(step, lambda: (acts.delete(BOB, BOBS_POST)(), drain(store, "one")))
         assert killed or noted(raw) == [], step
         finish_jobs(store, raw)
         assert raw.hexists("post:1", "deleted") == (step > 1), step

@@ -2,6 +2,7 @@
 
 import io
 import time
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +13,7 @@ from accounts.signing_in.tokens import MOST_TOKENS, TOKENS
 from retwis_site.jobs.worker import drain
 from tests.support.apps import opens, token_of
 from tests.support.protocols.interleaving import interleave
-from tests.support.protocols.small_site import ALICE, delete_account, finish_jobs, make_small_site
+from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.seam import killed_before_round_trip
 
@@ -73,19 +74,19 @@ def test_a_password_change_ends_tokens_in_its_one_command(store, alice, raw, ste
 
 
 ENDINGS = {
-    "a password change": lambda s: lambda: Sessions(s).change_password(ALICE, "another hash"),
-    "logged out everywhere": lambda s: lambda: Sessions(s).end_all(ALICE),
-    "the account is deleted": lambda s: delete_account(s, ALICE),
+    "a password change": lambda s: partial(Sessions(s.store).change_password, ALICE, "another hash"),
+    "logged out everywhere": lambda s: partial(Sessions(s.store).end_all, ALICE),
+    "the account is deleted": lambda s: s.delete_account(ALICE),
 }
 
 
 @pytest.mark.parametrize("kills", [0, 1])
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it(store, raw, layout, ending, kills):
+def test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it(acts, store, raw, layout, ending, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         code, first, second = new_code(store, raw.hget("user:1", "generation") or ""), [], []
-        interleave(seed, kills, [exchange(store, code, first), exchange(store, code, second), ENDINGS[ending](store)])
+        interleave(seed, kills, [exchange(store, code, first), exchange(store, code, second), ENDINGS[ending](acts)])
         finish_jobs(store, raw)
         drain(store, "worker")
         assert len(first + second) <= 1, seed

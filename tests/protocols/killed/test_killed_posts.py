@@ -7,8 +7,8 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.processes.scenes import ALICE, BOB, CAROL, MOST, NO_KILL, kill_at_every_command
-from tests.support.protocols.conversations import answer, quote
 from tests.support.protocols.notices import assert_notices_agree
+from tests.support.protocols.small_site import Acts
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stores.indexed_posts import posts_under
 from timeline.posts.delivery import Reposts
@@ -214,9 +214,9 @@ def test_the_deletion_of_a_post_with_a_reply(scene, capsys):
     """It stays as a tombstone. Its repost and its likes go."""
 
     def work(scene):
-        answer(connect(), BOB, scene.pid)()
-        quote(connect(), CAROL, scene.pid)()
-        Reposts(connect()).repost(BOB, scene.pid, ALICE)
+        acts = Acts(connect())
+        for act in (acts.answer(BOB, scene.pid), acts.quote(CAROL, scene.pid), acts.repost(BOB, scene.pid, ALICE)):
+            act()
         return {"path": f"/@alice/{scene.pid}/delete/", "form": {}, "secret": scene.secret(scene.alice)}
 
     def check(scene, where, through):

@@ -23,7 +23,7 @@ from tests.support.protocols.reports import (
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, leave
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import (
@@ -191,7 +191,7 @@ def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(s
     for _ in range(examples(2 * ROUNDS)):
         for kill in each_moment():
             make_moderated_site(raw)
-            with before_round_trip(LISTED, leave(store, CAROL)):
+            with before_round_trip(LISTED, Acts(store).leave(CAROL)):
                 killed_before_part(kill, attempt(report(store), AccountDeleted))
             assert_all_agree(store, raw, kill)
         assert kill > LISTED

@@ -19,20 +19,19 @@ from tests.support.protocols.community import (
     reasons_in_log,
 )
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
+from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.reports import (
     assert_decided_together,
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, leave, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.repository import Posts, delete_by_staff
-from timeline.relations.relations import Likes
+from timeline.posts.repository import delete_by_staff
 
 # ---- Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports,
 # each decision has been carried out, and nothing is left of deleted accounts.
@@ -42,11 +41,8 @@ RUNS = 10  # seeds for each scenario
 CAROLS_POST = 2
 
 
-class Site:
+class Site(Acts):
     """What people and staff do about carol and her post."""
-
-    def __init__(self, store):
-        self.store = store
 
     def report(self, who, pid=None):
         return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
@@ -60,16 +56,10 @@ class Site:
 
         return attempt(work, Refused)
 
-    def delete(self, by=MODERATOR):
+    def staff_deletes(self, by=MODERATOR):
         """Delete carol's post where staff sees it."""
         work = partial(Deciding(self.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
         return attempt(work, Refused, AccountDeleted)
-
-    def leave(self, uid):
-        return leave(self.store, uid)
-
-    def worker(self):
-        take_all_over(self.store)
 
 
 def about_carol(site):
@@ -92,7 +82,7 @@ def nothing(site):
 
 REPORTED = {
     "made twice": (nothing, lambda s: [s.report(ALICE), s.report(ALICE)]),
-    "made by two, a worker": (nothing, lambda s: [s.report(ALICE), s.report(BOB), s.worker]),
+    "made by two, a worker": (nothing, lambda s: [s.report(ALICE), s.report(BOB), s.take_over]),
     "made while the reporter goes": (nothing, lambda s: [s.report(ALICE), s.leave(ALICE)]),
     "made while the reported person goes": (nothing, lambda s: [s.report(ALICE), s.leave(CAROL)]),
     "made while both go": (about_her_post, lambda s: [s.report(ALICE), s.leave(ALICE), s.leave(CAROL)]),
@@ -100,7 +90,7 @@ REPORTED = {
     "two decide": (about_carol, lambda s: [s.decide(Action.DISMISS), s.decide(Action.FREEZE, by=OTHER)]),
     "two decide, a worker": (
         about_carol,
-        lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, by=OTHER), s.worker],
+        lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, by=OTHER), s.take_over],
     ),
     "two decide about two reports": (
         about_her_post,
@@ -108,7 +98,7 @@ REPORTED = {
     ),
     "decided together, and the other one alone": (
         about_her_and_her_post,
-        lambda s: [s.decide(Action.DELETE, Action.FREEZE, also="0"), s.decide(Action.WARN, by=OTHER), s.worker],
+        lambda s: [s.decide(Action.DELETE, Action.FREEZE, also="0"), s.decide(Action.WARN, by=OTHER), s.take_over],
     ),
     "decided together while it is reported again": (
         about_her_and_her_post,
@@ -119,11 +109,14 @@ REPORTED = {
     "decided while the reported person goes": (about_carol, lambda s: [s.decide(Action.SUSPEND), s.leave(CAROL)]),
     "decided while the author deletes the post": (
         about_her_post,
-        lambda s: [s.decide(Action.DELETE), lambda: delete(s.store, CAROL, CAROLS_POST), s.worker],
+        lambda s: [s.decide(Action.DELETE), s.delete(CAROL, CAROLS_POST), s.take_over],
     ),
-    "deleted without a decision by two": (nothing, lambda s: [s.delete(), s.delete(OTHER), s.worker]),
-    "deleted without a decision, and reported": (about_her_post, lambda s: [s.delete(), s.report(ALICE), s.worker]),
-    "deleted without a decision while the author goes": (nothing, lambda s: [s.delete(), s.leave(CAROL)]),
+    "deleted without a decision by two": (nothing, lambda s: [s.staff_deletes(), s.staff_deletes(OTHER), s.take_over]),
+    "deleted without a decision, and reported": (
+        about_her_post,
+        lambda s: [s.staff_deletes(), s.report(ALICE), s.take_over],
+    ),
+    "deleted without a decision while the author goes": (nothing, lambda s: [s.staff_deletes(), s.leave(CAROL)]),
 }
 
 
@@ -152,7 +145,7 @@ def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(store, ra
     for seed in range(examples(3 * RUNS)):
         make_moderated_site(raw)
         site = Site(store)
-        interleave(seed, kills, [site.delete(), site.delete(OTHER), site.worker])
+        interleave(seed, kills, [site.staff_deletes(), site.staff_deletes(OTHER), site.take_over])
         finish_all_but_removals(store, raw)
         decided = [key for key in raw.keys("report:*") if raw.hexists(key, "decision")]
         assert raw.zcard(f"notices:{CAROL}") == bool(decided), seed
@@ -160,46 +153,34 @@ def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(store, ra
     assert told_by_two or kills
 
 
-def staff_deletes(store, by):
-    return attempt(lambda: delete_by_staff(store, CAROLS_POST, by, "Spam."), NoSuchPost, PostDeleted)
-
-
-def author_deletes(store):
-    return lambda: delete(store, CAROL, CAROLS_POST)
-
-
-def edits(store):
-    return attempt(lambda: Posts(store).edit(CAROL, CAROLS_POST, "Buy more!"), NoSuchPost, PostDeleted)
+def staff_deletes(acts, by=MODERATOR):
+    return attempt(lambda: delete_by_staff(acts.store, CAROLS_POST, by, "Spam."), NoSuchPost, PostDeleted)
 
 
 DELETIONS = {
-    "staff and the author": lambda s: [staff_deletes(s, MODERATOR), author_deletes(s)],
-    "staff and the author, a worker": lambda s: [
-        staff_deletes(s, MODERATOR),
-        author_deletes(s),
-        lambda: take_all_over(s),
-    ],
-    "two of the staff": lambda s: [staff_deletes(s, MODERATOR), staff_deletes(s, OTHER)],
+    "staff and the author": lambda s: [staff_deletes(s), s.delete(CAROL, CAROLS_POST)],
+    "staff and the author, a worker": lambda s: [staff_deletes(s), s.delete(CAROL, CAROLS_POST), s.take_over],
+    "two of the staff": lambda s: [staff_deletes(s), staff_deletes(s, OTHER)],
     "staff, a like and an edit": lambda s: [
-        staff_deletes(s, MODERATOR),
-        edits(s),
-        lambda: Likes(s).like(ALICE, CAROLS_POST, CAROL),
+        staff_deletes(s),
+        s.edit(CAROL, CAROLS_POST, "Buy more!"),
+        s.like(ALICE, CAROLS_POST, CAROL),
     ],
-    "staff, and the account is deleted": lambda s: [staff_deletes(s, MODERATOR), leave(s, CAROL)],
+    "staff, and the account is deleted": lambda s: [staff_deletes(s), s.leave(CAROL)],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", DELETIONS)
-def test_a_post_that_staff_has_deleted_is_in_the_log(store, raw, scenario, kills):
+def test_a_post_that_staff_has_deleted_is_in_the_log(acts, store, raw, scenario, kills):
     for seed in range(examples(RUNS)):
         make_moderated_site(raw)
-        interleave(seed, kills, DELETIONS[scenario](store))
+        interleave(seed, kills, DELETIONS[scenario](acts))
         finish_all_but_removals(store, raw)
-        deleted, acts = raw.hget(f"post:{CAROLS_POST}", "deleted"), acts_in_log(raw)
+        deleted, log = raw.hget(f"post:{CAROLS_POST}", "deleted"), acts_in_log(raw)
         assert deleted is not None or kills, seed
-        assert bool(acts) or not (deleted or "").endswith(":staff"), seed
-        assert {(act["what"], act["post"]) for act in acts} <= {("post:deleted", CAROLS_POST)}, seed
+        assert bool(log) or not (deleted or "").endswith(":staff"), seed
+        assert {(act["what"], act["post"]) for act in log} <= {("post:deleted", CAROLS_POST)}, seed
         assert_community_agrees(raw, seed)
         assert_conversations_agree(raw, seed)
         assert_relations_agree(raw, seed)
@@ -209,11 +190,11 @@ def test_a_post_that_staff_has_deleted_is_in_the_log(store, raw, scenario, kills
 # pages read the role that `staff` has, and each change is in the log.
 
 
-class Changing:
+class Changing(Acts):
     """Changes of roles. `done`: the reasons of those that ended without an error."""
 
     def __init__(self, store):
-        self.store = store
+        super().__init__(store)
         self.done = set()
         self._numbers = itertools.count()
 
@@ -226,28 +207,22 @@ class Changing:
 
         return attempt(work, Refused, NoSuchUser)
 
-    def leave(self):
-        leave(self.store, CAROL)()
-
-    def worker(self):
-        take_all_over(self.store)
-
 
 ROLES = {
     "two admins take each other's role": lambda c: [c.give(ALICE, Role.MEMBER, BOB), c.give(BOB, Role.MEMBER, ALICE)],
     "two admins give theirs up, a worker": lambda c: [
         c.give(ALICE, Role.MEMBER, ALICE),
         c.give(BOB, Role.MODERATOR, BOB),
-        c.worker,
+        c.take_over,
     ],
     "one is made an admin and a member": lambda c: [c.give(CAROL, Role.ADMIN, ALICE), c.give(CAROL, Role.MEMBER, BOB)],
     "one is changed three times": lambda c: [
         c.give(CAROL, Role.MODERATOR, ALICE),
         c.give(CAROL, Role.ADMIN, ALICE),
         c.give(CAROL, Role.MEMBER, BOB),
-        c.worker,
+        c.take_over,
     ],
-    "a new moderator deletes the account": lambda c: [c.give(CAROL, Role.MODERATOR, ALICE), c.leave],
+    "a new moderator deletes the account": lambda c: [c.give(CAROL, Role.MODERATOR, ALICE), c.leave(CAROL)],
     "a new admin beside one who goes": lambda c: [
         c.give(CAROL, Role.ADMIN, ALICE),
         c.give(ALICE, Role.MEMBER, BOB),
@@ -275,8 +250,8 @@ def test_an_admin_is_left_and_pages_read_the_role_in_staff(store, raw, scenario,
 SET_WORDS = ("HSET", "site")
 
 
-def change_words(store, by, **fields):
-    return lambda: SiteWords(store).change(fields, by)
+def change_words(acts, by, **fields):
+    return partial(SiteWords(acts.store).change, fields, by)
 
 
 WORDS = {
@@ -288,7 +263,7 @@ WORDS = {
     "one sets, one empties, a worker": lambda s: [
         change_words(s, MODERATOR, name="One", about="Us"),
         change_words(s, OTHER, name="", about=""),
-        lambda: take_all_over(s),
+        s.take_over,
     ],
 }
 
@@ -302,12 +277,12 @@ def last_words(commands, done):
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", WORDS)
-def test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands(store, raw, sent, scenario, kills):
+def test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands(acts, store, raw, sent, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw)
         raw.hset("site", "name", "Old")
         before = len(sent.commands)
-        interleave(seed, kills, WORDS[scenario](store))
+        interleave(seed, kills, WORDS[scenario](acts))
         commands = sent.commands[before:]
         finish_jobs(store, raw)
         stored, done = raw.hgetall("site"), {f"act:{act['id']}" for act in acts_in_log(raw)}
@@ -322,11 +297,11 @@ def test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands(st
 # an act in the log says, an appeal waits until it is answered, and nothing is left of a deleted account.
 
 
-class Acting:
+class Acting(Acts):
     """What people do to carol and by carol. `done`: the reasons of the acts that ended without an error."""
 
     def __init__(self, store):
-        self.store = store
+        super().__init__(store)
         self.done = set()
 
     def _task(self, reason, work):
@@ -353,12 +328,6 @@ class Acting:
     def become(self, role):
         return self._task(role, lambda: Roles(self.store).give(CAROL, role, reason=role))
 
-    def leave(self):
-        leave(self.store, CAROL)()
-
-    def worker(self):
-        take_all_over(self.store)
-
 
 def free(acting):
     """Nothing is imposed on carol."""
@@ -380,20 +349,26 @@ SANCTIONED = {
     "imposed beside a new admin": (free, lambda a: [a.impose(State.SUSPENDED), a.become(Role.ADMIN)]),
     "imposed beside a new moderator, a worker": (
         free,
-        lambda a: [a.impose(State.SUSPENDED), a.become(Role.MODERATOR), a.worker],
+        lambda a: [a.impose(State.SUSPENDED), a.become(Role.MODERATOR), a.take_over],
     ),
-    "the account is deleted": (free, lambda a: [a.impose(State.SUSPENDED), a.impose(State.HIDDEN, OTHER), a.leave]),
-    "lifted while the account is deleted": (appealed, lambda a: [a.lift(), a.leave]),
-    "two moderators and a worker": (free, lambda a: [a.impose(State.FROZEN), a.impose(State.HIDDEN, OTHER), a.worker]),
+    "the account is deleted": (
+        free,
+        lambda a: [a.impose(State.SUSPENDED), a.impose(State.HIDDEN, OTHER), a.leave(CAROL)],
+    ),
+    "lifted while the account is deleted": (appealed, lambda a: [a.lift(), a.leave(CAROL)]),
+    "two moderators and a worker": (
+        free,
+        lambda a: [a.impose(State.FROZEN), a.impose(State.HIDDEN, OTHER), a.take_over],
+    ),
     "an appeal and the end of the sanction": (frozen, lambda a: [a.appeal(), a.lift()]),
     "an appeal and another sanction": (frozen, lambda a: [a.appeal(), a.impose(State.SUSPENDED)]),
-    "the appeal is sent twice, a worker": (frozen, lambda a: [a.appeal(), a.appeal("Again"), a.worker]),
+    "the appeal is sent twice, a worker": (frozen, lambda a: [a.appeal(), a.appeal("Again"), a.take_over]),
     "an appeal, granted at once": (frozen, lambda a: [a.appeal(), a.decide(True)]),
     "an appeal, refused at once": (frozen, lambda a: [a.appeal(), a.decide(False), a.decide(False, OTHER)]),
     "one grants, one refuses": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER)]),
-    "one grants, one refuses, a worker": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER), a.worker]),
+    "one grants, one refuses, a worker": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER), a.take_over]),
     "one grants, one imposes anew": (appealed, lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)]),
-    "an appeal and the deletion of the account": (frozen, lambda a: [a.appeal(), a.decide(True), a.leave]),
+    "an appeal and the deletion of the account": (frozen, lambda a: [a.appeal(), a.decide(True), a.leave(CAROL)]),
 }
 
 

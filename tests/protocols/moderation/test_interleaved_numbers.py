@@ -1,6 +1,8 @@
 """Staff hides, suspends and shows a person while the person and others act, with and without kills: in the end every
 number and every notice is as the person stands."""
 
+from functools import partial
+
 import pytest
 
 from accounts.community.sanctions import Sanctions
@@ -8,113 +10,76 @@ from accounts.users.entities import NoSuchUser, Refused, State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
-from tests.support.protocols.interleaving import attempt, interleave, take_all_over
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, delete_account
+from tests.support.protocols.interleaving import attempt, interleave
+from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import cases, examples, stride
 from tests.support.stores.seam import before_part, each_moment, killed_before_round_trip
-from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NewPost, PostDeleted, TargetRefused
+from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
-from timeline.relations.relations import BlockedPeople, Follows, Likes
 
 RUNS = 10  # seeds for each scenario
 BOBS_POST = 1
+LIKE = CAROL, BOBS_POST, BOB  # or repost
 
 
-def impose(store, state=State.SUSPENDED):
-    return attempt(lambda: Sanctions(store).impose(CAROL, state, "Spam.", by=MODERATOR), Refused, NoSuchUser)
+def impose(acts, state=State.SUSPENDED):
+    return attempt(partial(Sanctions(acts.store).impose, CAROL, state, "Spam.", by=MODERATOR), Refused, NoSuchUser)
 
 
-def lift(store):
-    return attempt(lambda: Sanctions(store).lift(CAROL, MODERATOR), Refused, NoSuchUser)
+def lift(acts):
+    return attempt(partial(Sanctions(acts.store).lift, CAROL, MODERATOR), Refused, NoSuchUser)
 
 
-def work(store):
-    return lambda: drain(store, "a worker")
+def reply(acts, who=CAROL, to=BOBS_POST, token="r"):  # noqa: S107
+    return attempt(partial(Posts(acts.store).publish, who, NewPost("@bob #tag", reply_to=to), token), TargetRefused)
 
 
-def take_over(store):
-    return lambda: take_all_over(store)
+def quote(acts):
+    return attempt(partial(Posts(acts.store).publish, CAROL, NewPost("look #tag", quote=BOBS_POST), "q"), TargetRefused)
 
 
-def like(store):
-    return lambda: Likes(store).like(CAROL, BOBS_POST, BOB)
-
-
-def unlike(store):
-    return lambda: Likes(store).unlike(CAROL, BOBS_POST, BOB)
-
-
-def repost(store):
-    return lambda: Reposts(store).repost(CAROL, BOBS_POST, BOB)
-
-
-def follow(store, who=CAROL, whom=BOB):
-    return lambda: Follows(store).follow(who, whom)
-
-
-def unfollow(store, who=CAROL, whom=BOB):
-    return lambda: Follows(store).unfollow(who, whom)
-
-
-def reply(store, who=CAROL, to=BOBS_POST, token="r"):  # noqa: S107
-    return attempt(lambda: Posts(store).publish(who, NewPost("@bob #tag", reply_to=to), token), TargetRefused)
-
-
-def quote(store):
-    return attempt(lambda: Posts(store).publish(CAROL, NewPost("look #tag", quote=BOBS_POST), "q"), TargetRefused)
-
-
-def remove_post(store):
-    return attempt(lambda: delete(store, BOB, BOBS_POST), PostDeleted)
-
-
-def block(store):
-    return lambda: BlockedPeople(store).block(BOB, CAROL)
-
-
-def everything_of_carol(store):
+def everything_of_carol(acts):
     """What carol has done before."""
-    for act in (like, repost, follow, reply, quote):
-        act(store)()
+    for act in (acts.like(*LIKE), acts.repost(*LIKE), acts.follow(CAROL, BOB), reply(acts), quote(acts)):
+        act()
 
 
-def nothing(store):
+def nothing(acts):
     """Carol has done nothing."""
 
 
-def suspended(store):
-    everything_of_carol(store)
-    impose(store)()
-    drain(store, "a worker")
+def suspended(acts):
+    everything_of_carol(acts)
+    impose(acts)()
+    drain(acts.store, "a worker")
 
 
 # What was done before, and what happens at once.
 SCENARIOS = {
-    "a like beside a suspension": (nothing, lambda s: [like(s), impose(s), work(s)]),
-    "a repost beside a suspension": (nothing, lambda s: [repost(s), impose(s), work(s)]),
-    "a follow beside a suspension": (nothing, lambda s: [follow(s), impose(s), work(s)]),
-    "a new follower beside a suspension": (nothing, lambda s: [follow(s, BOB, CAROL), impose(s), work(s)]),
-    "a reply beside a suspension": (nothing, lambda s: [reply(s), impose(s), work(s)]),
-    "a quote beside a hiding": (nothing, lambda s: [quote(s), impose(s, State.HIDDEN), work(s)]),
-    "an unlike beside a suspension": (everything_of_carol, lambda s: [unlike(s), impose(s), take_over(s)]),
+    "a like beside a suspension": (nothing, lambda s: [s.like(*LIKE), impose(s), s.drain()]),
+    "a repost beside a suspension": (nothing, lambda s: [s.repost(*LIKE), impose(s), s.drain()]),
+    "a follow beside a suspension": (nothing, lambda s: [s.follow(CAROL, BOB), impose(s), s.drain()]),
+    "a new follower beside a suspension": (nothing, lambda s: [s.follow(BOB, CAROL), impose(s), s.drain()]),
+    "a reply beside a suspension": (nothing, lambda s: [reply(s), impose(s), s.drain()]),
+    "a quote beside a hiding": (nothing, lambda s: [quote(s), impose(s, State.HIDDEN), s.drain()]),
+    "an unlike beside a suspension": (everything_of_carol, lambda s: [s.unlike(*LIKE), impose(s), s.take_over]),
     "an unfollow beside a hiding": (
-        lambda s: [everything_of_carol(s), follow(s, BOB, CAROL)()],
-        lambda s: [unfollow(s, BOB, CAROL), impose(s, State.HIDDEN), take_over(s)],
+        lambda s: [everything_of_carol(s), s.follow(BOB, CAROL)()],
+        lambda s: [s.unfollow(BOB, CAROL), impose(s, State.HIDDEN), s.take_over],
     ),
     "a suspension that is lifted in the middle": (
         everything_of_carol,
-        lambda s: [impose(s), work(s), lift(s), work(s)],
+        lambda s: [impose(s), s.drain(), lift(s), s.drain()],
     ),
     "a suspension that is lifted, and workers that are slow": (
         suspended,
-        lambda s: [lift(s), take_over(s), take_over(s)],
+        lambda s: [lift(s), s.take_over, s.take_over],
     ),
-    "another sanction": (suspended, lambda s: [impose(s, State.HIDDEN), take_over(s), work(s)]),
-    "a deletion of the post": (everything_of_carol, lambda s: [impose(s), remove_post(s), work(s)]),
-    "a deletion of the account": (everything_of_carol, lambda s: [impose(s), delete_account(s, CAROL), work(s)]),
-    "a block": (everything_of_carol, lambda s: [impose(s, State.HIDDEN), block(s), work(s)]),
-    "a reply to a reply": (everything_of_carol, lambda s: [impose(s), reply(s, ALICE, 4, "a"), work(s)]),
+    "another sanction": (suspended, lambda s: [impose(s, State.HIDDEN), s.take_over, s.drain()]),
+    "a deletion of the post": (everything_of_carol, lambda s: [impose(s), s.delete(BOB, BOBS_POST), s.drain()]),
+    "a deletion of the account": (everything_of_carol, lambda s: [impose(s), s.delete_account(CAROL), s.drain()]),
+    "a block": (everything_of_carol, lambda s: [impose(s, State.HIDDEN), s.block(BOB, CAROL), s.drain()]),
+    "a reply to a reply": (everything_of_carol, lambda s: [impose(s), reply(s, ALICE, 4, "a"), s.drain()]),
 }
 
 
@@ -123,47 +88,56 @@ SOME = [(scenario, number % 2 * 2) for number, scenario in enumerate(SCENARIOS)]
 
 
 @pytest.mark.parametrize(("scenario", "kills"), cases(EVERY, SOME))
-def test_numbers_and_notices_are_as_the_person_stands(store, raw, scenario, kills):
+def test_numbers_and_notices_are_as_the_person_stands(acts, store, raw, scenario, kills):
     before, tasks = SCENARIOS[scenario]
     for seed in range(examples(RUNS)):
         make_moderated_site(raw)
-        before(store)
-        interleave(seed, kills, tasks(store))
+        before(acts)
+        interleave(seed, kills, tasks(acts))
         assert_numbers_agree(store, raw, seed)
 
 
-@pytest.mark.parametrize("act", cases((like, reply, follow, remove_post, lift), (like, lift)))
-def test_an_act_in_the_middle_of_the_worker_s_part_is_counted_right(store, raw, act):
+IN_THE_MIDDLE = {
+    "a like": lambda s: s.like(*LIKE),
+    "a reply": reply,
+    "a follow": lambda s: s.follow(CAROL, BOB),
+    "the deletion of the post": lambda s: s.delete(BOB, BOBS_POST),
+    "the end": lift,
+}
+
+
+@pytest.mark.parametrize("act", cases([*IN_THE_MIDDLE], ["a like", "the end"]))
+def test_an_act_in_the_middle_of_the_worker_s_part_is_counted_right(acts, store, raw, act):
     for step in each_moment(stride=5 * stride()):
         make_moderated_site(raw)
-        everything_of_carol(store)
-        if act is not lift:
-            unlike(store)()
-            unfollow(store)()
-        impose(store)()
-        with before_part(step, act(store)):
+        everything_of_carol(acts)
+        if act != "the end":
+            acts.unlike(*LIKE)()
+            acts.unfollow(CAROL, BOB)()
+        impose(acts)()
+        with before_part(step, IN_THE_MIDDLE[act](acts)):
             drain(store, "a worker")
         assert_numbers_agree(store, raw, step)
 
 
-def test_a_follower_who_leaves_in_the_middle_of_the_worker_s_part_leaves_no_notice(store, raw):
+def test_a_follower_who_leaves_in_the_middle_of_the_worker_s_part_leaves_no_notice(acts, store, raw):
     for step in each_moment():
         make_moderated_site(raw)
         raw.zadd("notices:3", {f"follow:{CAROL}:{ALICE}": 1})  # alice follows carol since before
-        impose(store)()
-        with before_part(step, delete_account(store, ALICE)):
+        impose(acts)()
+        with before_part(step, acts.delete_account(ALICE)):
             drain(store, "a worker")
         assert_numbers_agree(store, raw, step)
         assert raw.zrange("notices:3", 0, -1) == [] or not step.has_come, step
 
 
 @pytest.mark.parametrize("begin", [everything_of_carol, suspended])
-def test_a_killed_worker_leaves_the_rest_to_the_next_one(store, raw, begin):
+def test_a_killed_worker_leaves_the_rest_to_the_next_one(acts, store, raw, begin):
     for step in each_moment(stride=4 * stride()):
         make_moderated_site(raw)
-        begin(store)
-        (lift if begin is suspended else impose)(store)()
-        killed_before_round_trip(step, work(store))
+        begin(acts)
+        (lift if begin is suspended else impose)(acts)()
+        killed_before_round_trip(step, acts.drain())
         assert_numbers_agree(store, raw, step)
 
 

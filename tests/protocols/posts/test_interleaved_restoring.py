@@ -1,85 +1,65 @@
 """An account is restored while its owner posts, pins, reposts and deletes, with and without kills: each post is there
 once and agrees with its listings, and nothing is left of a deleted account."""
 
+from functools import partial
+
 import pytest
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
-from tests.support.protocols.conversations import answer, assert_conversations_agree
-from tests.support.protocols.interleaving import attempt, interleave, take_all_over
+from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.relations import assert_relations_agree
-from tests.support.protocols.small_site import (
-    ALICE,
-    BOB,
-    CAROL,
-    delete,
-    everyone,
-    existing_posts,
-    finish_jobs,
-    home,
-    leave,
-    make_small_site,
-    post,
-)
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from timeline.account_data.restoring import OldPost, RestoredRelations, Restoring
-from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.relations.relations import Follows, Likes
 from timeline.timelines.profile import Pins
 
 RUNS = 10  # seeds for each scenario
 CAROLS_POST = 2
 
 
-def restore(store):
+def restore(acts):
     """Two posts of a download, of which the later one was pinned. This site has never given out their ids."""
 
     def work():
-        restoring = Restoring(store, CAROL)
+        restoring = Restoring(acts.store, CAROL)
         restoring.begin()
         restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later #old")])
         restoring.finish()
-        RestoredRelations(store, CAROL).pin(restoring.conversation.id_of(901))
+        RestoredRelations(acts.store, CAROL).pin(restoring.conversation.id_of(901))
 
     return attempt(work, StoreError, NoSuchPost, PostDeleted)
 
 
-def pin(store):
-    return attempt(lambda: Pins(store).pin(CAROL, CAROLS_POST), PostDeleted)
-
-
-def repost(store):
-    return lambda: Reposts(store).repost(CAROL, 1, BOB)
+def pin(acts):
+    return attempt(partial(Pins(acts.store).pin, CAROL, CAROLS_POST), PostDeleted)
 
 
 SCENARIOS = {
-    "the owner posts and pins": lambda s: [restore(s), post(s, CAROL), pin(s)],
-    "the owner reposts, a worker": lambda s: [restore(s), repost(s), lambda: take_all_over(s)],
-    "the owner deletes the pinned post": lambda s: [restore(s), pin(s), lambda: delete(s, CAROL, CAROLS_POST)],
+    "the owner posts and pins": lambda s: [restore(s), s.post(CAROL), pin(s)],
+    "the owner reposts, a worker": lambda s: [restore(s), s.repost(CAROL, 1, BOB), s.take_over],
+    "the owner deletes the pinned post": lambda s: [restore(s), pin(s), s.delete(CAROL, CAROLS_POST)],
     "the owner deletes a restored post, which is liked": lambda s: [
         restore(s),
-        lambda: delete(s, CAROL, 3),
-        lambda: Likes(s).like(ALICE, 3, CAROL),
+        s.delete(CAROL, 3),
+        s.like(ALICE, 3, CAROL),
     ],
-    "a restored post is answered": lambda s: [restore(s), answer(s, BOB, 3), lambda: home(s)],
-    "the account is deleted": lambda s: [restore(s), leave(s, CAROL)],
-    "the account is deleted, a follower goes": lambda s: [
-        restore(s),
-        leave(s, CAROL),
-        lambda: Follows(s).unfollow(ALICE, CAROL),
-    ],
+    "a restored post is answered": lambda s: [restore(s), s.answer(BOB, 3), s.home],
+    "the account is deleted": lambda s: [restore(s), s.leave(CAROL)],
+    "the account is deleted, a follower goes": lambda s: [restore(s), s.leave(CAROL), s.unfollow(ALICE, CAROL)],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_restored_account_agrees_with_its_posts(store, raw, layout, scenario, kills):
+def test_a_restored_account_agrees_with_its_posts(acts, store, raw, layout, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        home(store)
-        everyone(store)
-        interleave(seed, kills, SCENARIOS[scenario](store))
+        acts.home()
+        acts.everyone()
+        interleave(seed, kills, SCENARIOS[scenario](acts))
         finish_jobs(store, raw)
         Memory.clear_all()
         assert_conversations_agree(raw, seed)
@@ -88,10 +68,10 @@ def test_a_restored_account_agrees_with_its_posts(store, raw, layout, scenario, 
             assert existing_posts(raw, [CAROL]) == [], seed
             assert raw.hget("user:3", "pinned") is None, seed
         posts = existing_posts(raw, [ALICE, BOB, CAROL])
-        assert everyone(store) == [pid for pid in posts if not raw.hexists(f"post:{pid}", "repost_of")], seed
+        assert acts.everyone() == [pid for pid in posts if not raw.hexists(f"post:{pid}", "repost_of")], seed
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
         shown = [int(raw.hget(f"post:{pid}", "repost_of") or pid) for pid in existing_posts(raw, [ALICE, *followed])]
-        assert home(store) == shown, seed
+        assert acts.home() == shown, seed
         tagged = [int(pid) for pid in raw.zrange("tag:old", 0, -1)]
         later = [pid for pid in existing_posts(raw, [CAROL]) if raw.hget(f"post:{pid}", "body") == "later #old"]
         assert tagged == sorted(later), seed

@@ -1,52 +1,18 @@
-"""Replies, quotes and edits on the small site, and what must hold of them."""
-
-import contextlib
+"""A thread on the small site, and what must hold of replies, quotes and edits."""
 
 from tests.support.protocols.relations import counted
-from tests.support.protocols.small_site import ALICE, CAROL, delete
-from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
+from tests.support.protocols.small_site import ALICE, CAROL
+from timeline.posts.entities import NewPost
 from timeline.posts.links import tags_in
 from timeline.posts.repository import Posts
 
 BOBS_POST = 1  # of the small site
 
 
-def answer(store, uid, to, token="t"):  # noqa: S107
-    def work():
-        with contextlib.suppress(TargetRefused):  # deleted meanwhile
-            return Posts(store).publish(uid, NewPost(f"{uid} answers {to}", reply_to=to), f"{token}{to}").pid
-
-    return work
-
-
-def quote(store, uid, of, token="q"):  # noqa: S107
-    def work():
-        with contextlib.suppress(TargetRefused):
-            return Posts(store).publish(uid, NewPost(f"{uid} quotes {of}", quote=of), f"{token}{of}").pid
-
-    return work
-
-
-def edit(store, uid, pid, text):
-    def work():
-        with contextlib.suppress(NoSuchPost, PostDeleted):
-            Posts(store).edit(uid, pid, text)
-
-    return work
-
-
-def tagged(store, uid):
-    return lambda: Posts(store).publish(uid, NewPost("a #new post"), "tagged")
-
-
-def removal(store, uid, pid):
-    return lambda: delete(store, uid, pid)
-
-
 def make_thread(store):
     """Alice answers bob's post, and carol answers alice. Returns the ids of the two answers."""
-    first = answer(store, ALICE, BOBS_POST)()
-    return first, answer(store, CAROL, first)()
+    first = Posts(store).publish(ALICE, NewPost("Yes", reply_to=BOBS_POST), "first").pid
+    return first, Posts(store).publish(CAROL, NewPost("No", reply_to=first), "second").pid
 
 
 def _entries(raw, prefix):

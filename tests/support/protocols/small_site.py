@@ -1,18 +1,22 @@
-"""A small site for interleavings: three users, two posts, and how to read what it shows."""
+"""A small site for interleavings: three users, two posts, and what they do."""
 
-import contextlib
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import User
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
+from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
+from tests.support.protocols.interleaving import attempt, take_all_over
 from tests.support.stored_posts import queue_posts
 from tests.support.stores.key_layouts import Counted, noted
-from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople, Follows, Likes
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
@@ -46,46 +50,80 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
     pipe.execute()
 
 
-def home(store):
-    return [post.pid for post in Homes(store).page(Viewer(store, "secret1"), None).page.posts]
+class Acts:
+    """What people and workers do on the site. `acts.follow(ALICE, BOB)` is a task for `interleave`, as are `acts.home`
+    and what else takes no arguments. What another task may have overtaken is not done then."""
 
+    def __init__(self, store: Store) -> None:
+        self.store = store
 
-def everyone(store):
-    return [post.pid for post in EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
+    def home(self):
+        """Read alice's home. Returns its ids."""
+        return [post.pid for post in Homes(self.store).page(Viewer(self.store, "secret1"), None).page.posts]
 
+    def everyone(self):
+        return [post.pid for post in EveryoneTimeline(self.store).page(Viewer(self.store, ""), None, 50).page.posts]
 
-def delete(store, uid, pid):
-    with contextlib.suppress(NoSuchPost, PostDeleted):  # an interleaved action may not have made it, or have deleted it
-        Posts(store).delete(uid, pid)
+    def follow(self, who, whom):
+        return partial(Follows(self.store).follow, who, whom)
 
+    def unfollow(self, who, whom):
+        return partial(Follows(self.store).unfollow, who, whom)
 
-def delete_account(store, uid):
-    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
+    def block(self, who, whom):
+        return partial(BlockedPeople(self.store).block, who, whom)
 
+    def like(self, who, pid, author):
+        return partial(Likes(self.store).like, who, pid, author)
 
-def leave(store, uid):
-    """The deletion of an account, and a worker for it."""
+    def unlike(self, who, pid, author):
+        return partial(Likes(self.store).unlike, who, pid, author)
 
-    def work():
-        delete_account(store, uid)()
-        drain(store, "worker")
+    def repost(self, who, pid, author):
+        return partial(Reposts(self.store).repost, who, pid, author)
 
-    return work
+    def post(self, uid, text="Hello", token="t"):  # noqa: S107
+        return partial(Posts(self.store).publish, uid, NewPost(text), token)
 
+    def answer(self, uid, to, token="t"):  # noqa: S107
+        new = NewPost(f"{uid} answers {to}", reply_to=to)
+        return attempt(partial(Posts(self.store).publish, uid, new, f"{token}{to}"), TargetRefused)
 
-def post(store, uid, token="t"):  # noqa: S107
-    return lambda: Posts(store).publish(uid, NewPost(f"by {uid}"), token)
+    def quote(self, uid, of):
+        return attempt(
+            partial(Posts(self.store).publish, uid, NewPost(f"{uid} quotes {of}", quote=of), f"q{of}"), TargetRefused
+        )
 
+    def edit(self, uid, pid, text):
+        return attempt(partial(Posts(self.store).edit, uid, pid, text), NoSuchPost, PostDeleted)
 
-def worker(store, name):
-    """Carry out due jobs. It looks for jobs until there is one, at most twenty times."""
+    def delete(self, uid, pid):
+        return attempt(partial(Posts(self.store).delete, uid, pid), NoSuchPost, PostDeleted)
 
-    def work():
-        for _ in range(20):
-            if drain(store, name):
-                return
+    def delete_account(self, uid):
+        return partial(AccountDeletion(self.store).delete, User(uid, NAMES[uid]), f"secret{uid}")
 
-    return work
+    def leave(self, uid):
+        """The deletion of an account, and a worker for it."""
+        return lambda: (self.delete_account(uid)(), self.drain()())
+
+    def drain(self, name="worker"):
+        """Carry out the jobs that are due now."""
+        return partial(drain, self.store, name)
+
+    def worker(self, name):
+        """Carry out due jobs. It looks for jobs until there is one, at most twenty times."""
+
+        def work():
+            for _ in range(20):
+                if drain(self.store, name):
+                    return
+
+        return work
+
+    def take_over(self):
+        """Take over all jobs from processes that have become too slow."""
+        take_all_over(self.store)
 
 
 def finish_jobs(store, raw):

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from retwis_site.store import keys
 from tests.support.delivering import drain_due
 from tests.support.maintenance.findings import findings_of
-from tests.support.protocols.small_site import delete
+from tests.support.protocols.small_site import Acts
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -100,7 +100,7 @@ def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, n
     left = []
     for step in range(2, 10):
         pid = int(raw.get("next_post_id")) + 1
-        with before_round_trip(step, lambda pid=pid: delete(store, 1, pid)):
+        with before_round_trip(step, Acts(store).delete(1, pid)):
             killed_before_round_trip(
                 step + 1, lambda step=step: Posts(store).publish(1, NewPost("#Django"), f"token {step}")
             )
