@@ -31,7 +31,7 @@ from retwis_site.store.connection import topology
 from retwis_site.store.ids import parse_number
 from retwis_site.store.kinds import KINDS, OfId, One
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Handle, Result
 
 # Forms with pictures, which take some tenths of a second each, in a process of their own.
 UPLOADS = FairQueue(at_once=2, waiting=20)
@@ -52,7 +52,7 @@ class Owner(Protocol):
 Line = dict[str, Any]  # one line of the personal download, or of the file of a whole site
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
-AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
+AskNumber = Callable[[Pipe, int], Handle[int]]  # asks for a number about the user with this uid
 
 
 class Use(Enum):
@@ -63,7 +63,7 @@ class Use(Enum):
     UNKNOWN = auto()  # it is not there yet, or never comes
 
 
-AskUse = Callable[[Pipe, str, int, int], Reply[Use] | Result[Use]]  # of a digest, a uid and an id
+AskUse = Callable[[Pipe, str, int, int], Handle[Use]]  # of a digest, a uid and an id
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,8 @@ class Heartbeat:
         if time.monotonic() < self._next:
             return False
         self._next = time.monotonic() + BEATS_EVERY
-        pipe = self._store.pipeline()
-        queue_beat(pipe)
         try:
-            pipe.execute()
+            note_worker(self._store)
         except StoreRefused as error:
             if not self._has_complained:
                 self._has_complained = True
@@ -55,9 +53,9 @@ class Heartbeat:
         return True
 
 
-def queue_beat(pipe: Pipe) -> None:
-    """Note that a worker runs."""
-    pipe.set(keys.worker_seen(), str(int(time.time())))
+def note_worker(store: Store) -> None:
+    """Note that a worker runs. One round trip."""
+    store.set(keys.worker_seen(), str(int(time.time())))
 
 
 def seen_at(noted: str | None) -> int | None:
@@ -244,10 +242,8 @@ class Outbox(Repository):
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds, and note that its worker runs. Two round trips."""
         self._store.expire(keys.lease(name), LEASE)
-        pipe = self._store.pipeline()
-        queue_beat(pipe)
         with suppress(StoreRefused):  # a server without memory, which keeps leases all the same
-            pipe.execute()
+            note_worker(self._store)
 
     def release(self, name: str) -> None:
         """Put a claimed job, of which a part is done, behind all due jobs. Three round trips.
