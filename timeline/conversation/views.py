@@ -319,11 +319,11 @@ UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"delete
 
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    """Status 410 for a deleted post, which has replies. Staff is led from a suspended author to their page of the
-    post."""
+    """Status 410 for a deleted post, which has replies. Staff is led from an author who is suspended, or who blocks
+    them, to their page of the post."""
     try:
         found = repository.Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
-    except AccountSuspended:
+    except (AccountSuspended, BlocksViewer):
         if not request.viewer.checked.is_staff:
             raise
         return redirect("moderation_post", username, pid)

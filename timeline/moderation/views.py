@@ -31,6 +31,7 @@ from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import trip
@@ -460,7 +461,8 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             note_changed(request, response, pid)
             return response
     answered = found[0].answered if found else 0
-    names, is_seen = names_of(store, {author, answered} - {0}), bool(Users(store).people({author}))
+    names, hiding = names_of(store, {author, answered} - {0}), answer(store, partial(ask_hiding, them=author), me.uid)
+    is_seen = bool(Users(store).people({author})) and not hiding.blocks.theirs
     context = {"form": form, "name": names[author], "pid": pid, "post": next(iter(found), None), "is_seen": is_seen}
     context["answered"] = names.get(answered, "")
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}

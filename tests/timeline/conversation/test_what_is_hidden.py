@@ -8,6 +8,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
+from tests.support.protocols.reports import make_moderator
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -137,3 +138,17 @@ def test_a_block_takes_a_person_out_of_the_suggestions_at_once(store, member):
     assert "/@bob/follow/" in html(member, "/")
     member.post("/@bob/block/")
     assert "/@bob/follow/" not in html(member, "/")
+
+
+def test_who_blocks_the_moderators_does_not_keep_them_from_a_reported_post(browser, store, raw, alice, carol):
+    write_posts(raw, BOB, [1])
+    make_moderator(store, CAROL)
+    own, staff = "/moderation/people/bob/1/", browser(carol)
+    assert "See it in its thread" in page_of(staff.get(own))
+    for who in (ALICE, CAROL):
+        BlockedPeople(store).block(BOB, who)
+    assert browser(alice).get("/@bob/1/").status_code == 403
+    assert staff.get("/@bob/1/")["Location"] == own
+    page = page_of(staff.get(own))
+    assert "Delete this post" in page
+    assert "See it in its thread" not in page  # it would lead back here
