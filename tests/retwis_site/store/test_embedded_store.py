@@ -234,6 +234,18 @@ def test_a_start_that_takes_too_long_fails_and_leaves_no_server_behind(monkeypat
     wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
+def test_a_server_that_loads_its_data_for_long_is_waited_for(monkeypatch):
+    with embedded.running(), embedded_client() as store, store.pipeline(transaction=False) as pipe:
+        for number in range(8000):
+            pipe.set(f"key{number}", "x")
+        pipe.execute()
+    settings = {**embedded._settings(), "key-load-delay": "100"}  # microseconds, for each command in its file
+    monkeypatch.setattr(embedded, "_settings", lambda: settings)
+    monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.1)
+    with embedded.running(), embedded_client() as store:
+        assert store.dbsize() == 8000
+
+
 @pytest.mark.parametrize("name", ["answers", "wait_for_answer"])
 def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, started, name):
     """By Ctrl-C or SIGTERM, when the server process exists: before and while waiting for its answer."""
