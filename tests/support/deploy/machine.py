@@ -196,11 +196,11 @@ class Machine:
         return TlsBrowser(HOST, self.https, self.path("ca.pem"), address, **headers)
 
     @contextlib.contextmanager
-    def connected(self):
-        """A connection over TLS to the host of the site."""
+    def connected(self, address="127.0.0.1"):
+        """A connection over TLS to the host of the site, from this address."""
         context = ssl.create_default_context(cafile=self.path("ca.pem"))
         with (
-            socket.create_connection(("127.0.0.1", self.https), 10) as plain,
+            socket.create_connection(("127.0.0.1", self.https), 10, (address, 0)) as plain,
             context.wrap_socket(plain, server_hostname=HOST) as connection,
         ):
             yield connection
