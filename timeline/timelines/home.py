@@ -21,6 +21,7 @@ from retwis_site.store.cached_list import (
     merge,
     remove_dead,
 )
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
@@ -189,8 +190,7 @@ def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: Re
     if len(filled.posts) == part.size:
         return PostsPage(filled.posts, below)
     length = part.size + 1
-    limit = "+inf" if below is None else f"({below}"
-    merged = merge(sources.below(limit, lambda _: length).values(), keep=length)
+    merged = merge(sources.slices(Part(below), lambda _: length).values(), keep=length)
     pids = part._replace(below=below).of(merged.ids[: part.size])
     more, _ = read(pids)
     posts = [*filled.posts, *more]
@@ -255,69 +255,56 @@ class HomeSources:
         self.chosen = chosen
 
     def newest(self) -> ListContent:
-        """The newest ids. Round trips as for `below`, and one more where a few authors are prolific.
+        """The newest ids. Round trips as for `slices`, and one more where a few authors are prolific.
 
         The more sources, the shorter the slice of each, so that all slices together stay near KEPT ids. A few prolific
         authors may fill their slices within an hour. Then the merge is complete for that hour only, so more ids of
         these authors are read.
         """
-        slices = self.below("+inf", lambda sources: max(SHORTEST_SLICE, KEPT // sources))
+        slices = self.slices(Part(), lambda sources: max(SHORTEST_SLICE, KEPT // sources))
         merged = merge(slices.values())
         if not merged.complete_down_to or len(merged.ids) >= FIRST_TRUSTED:
             return merged
         cut = [key for key, piece in slices.items() if piece.has_more]
         prolific = sorted(cut, key=lambda key: slices[key].ids[-1], reverse=True)[:MOST_PROLIFIC]
-        pipe = self._store.pipeline()
-        further = _ask_slices(pipe, {key: f"({slices[key].ids[-1]}" for key in prolific}, LONG_SLICE)
-        pipe.execute()
-        for key, piece in further.value.items():
-            slices[key] = Slice(slices[key].ids + piece.ids, piece.has_more)
+        further = {key: Part(below=slices[key].ids[-1]) for key in prolific}
+        self._lengthen(slices, further, LONG_SLICE)
         return merge(slices.values())
 
-    def below(self, limit: str, length_of: Callable[[int], int]) -> dict[str, Slice]:
-        """The newest ids of each source, by its key, below a limit: `+inf`, or `(7` for less than 7. `length_of` says
-        from the number of sources how many of each. One round trip; one more when the request has not read all followed
-        users and chosen tags.
+    def slices(self, part: Part, length_of: Callable[[int], int]) -> dict[str, Slice]:
+        """The first ids of each source, by its key, that may be of a part. `length_of` says from the number of sources
+        how many of each. One round trip; one more when the request has not read all followed users and chosen tags.
         """
         followed, tags_read = self.chosen
         read = [] if self.chosen is NOTHING_READ else source_keys(self.me, [*followed.members], tags_read)
-        known = dict.fromkeys(read, limit)
+        known = dict.fromkeys(read, part)
         pipe = self._store.pipeline()
         members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         slices = _ask_slices(pipe, known, length_of(len(known) or 1))
         pipe.execute()
         self.chosen = Chosen(LatestFollowed(frozenset(members.value), are_all=True), tags.value)
         sources = source_keys(self.me, members.value, tags.value)
-        others = _ask_slices(pipe, {key: limit for key in sources if key not in known}, length_of(len(sources)))
+        others = _ask_slices(pipe, {key: part for key in sources if key not in known}, length_of(len(sources)))
         pipe.execute()
         found = slices.value | others.value
         return {key: found[key] for key in sources}
 
     def just_above(self, part: Part) -> list[int]:
         """The lowest ids of all sources that may be of a part, lowest first: as many as a page looks at, unless there
-        are fewer. A page may hide many in a row, and an app takes an empty part for the end. Two round trips; one more
-        where the user follows so many that a slice of a prolific author ends early."""
-        pipe = self._store.pipeline()
-        members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
-        pipe.execute()
-        sources = source_keys(self.me, members.value, tags.value)
-        length = max(part.size + SPARE, KEPT // len(sources))
-        slices = self._above(dict.fromkeys(sources, part), length)
+        are fewer. A page may hide many in a row, and an app takes an empty part for the end. Round trips as for
+        `slices`, and one more where the user follows so many that a slice of a prolific author ends early."""
+        slices = self.slices(part, lambda sources: max(part.size + SPARE, KEPT // sources))
         if len(found := _before_the_first_end(slices)) >= part.size + READ_MORE:
             return found
-        cut = sorted((key for key in sources if slices[key].has_more), key=lambda key: slices[key].ids[-1])
+        cut = sorted((key for key in slices if slices[key].has_more), key=lambda key: slices[key].ids[-1])
         further = {key: part._replace(above=slices[key].ids[-1]) for key in cut[:MOST_PROLIFIC]}
-        for key, piece in self._above(further, READ_MORE).items():
-            slices[key] = Slice(slices[key].ids + piece.ids, piece.has_more)
+        self._lengthen(slices, further, READ_MORE)
         return _before_the_first_end(slices)
 
-    def _above(self, parts: Mapping[str, Part], length: int) -> dict[str, Slice]:
-        """The lowest ids of sources that may be of a part, lowest first, at most `length`. One round trip; none without
-        sources."""
-        pipe = self._store.pipeline()
-        asked = {key: part.ask_ids(pipe, key, length) for key, part in parts.items()}
-        pipe.execute()
-        return {key: _slice(key, found.value, length) for key, found in asked.items()}
+    def _lengthen(self, slices: dict[str, Slice], further: Mapping[str, Part], length: int) -> None:
+        """Add ids to some of the slices. One round trip; none without any."""
+        for key, piece in answer(self._store, _ask_slices, further, length).items():
+            slices[key] = Slice(slices[key].ids + piece.ids, piece.has_more)
 
 
 def source_keys(me: int, followed: Sequence[str], tags: Iterable[str]) -> list[str]:
@@ -332,9 +319,9 @@ def _before_the_first_end(slices: Mapping[str, Slice]) -> list[int]:
     return sorted({pid for piece in slices.values() for pid in piece.ids if pid <= end})
 
 
-def _ask_slices(pipe: Pipe, below: Mapping[str, str], length: int) -> Result[dict[str, Slice]]:
-    """The newest ids of each source below a limit, at most `length`."""
-    asked = {key: pipe.zrevrangebyscore(key, limit, "-inf", length) for key, limit in below.items()}
+def _ask_slices(pipe: Pipe, parts: Mapping[str, Part], length: int) -> Result[dict[str, Slice]]:
+    """The first ids of each source that may be of a part, at most `length`."""
+    asked = {key: part.ask_ids(pipe, key, length) for key, part in parts.items()}
     return Result(lambda: {key: _slice(key, members.value, length) for key, members in asked.items()})
 
 
