@@ -23,7 +23,7 @@ from timeline.relations import relations
 from timeline.relations.relation import Relation
 from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
-from timeline.timelines.profile import ask_numbers
+from timeline.timelines.profile import NUMBERS
 
 # ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
 
@@ -205,7 +205,7 @@ class Threads(Repository):
                 FOLLOWS_NOBODY if me is None else pipe.ask(relations.LATEST_FOLLOWED, me),
                 ask_latest_acted(pipe, me),
                 NOTHING_MUTED if me is None else pipe.ask(relations.MUTED_THREADS, me),
-                ask_numbers(pipe, them),
+                pipe.ask(NUMBERS, them),
             ),
         )
         links = found.links

@@ -17,7 +17,7 @@ from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
+from retwis_site.store.replies import Handle, Question, Reading, Result, begun, rest, scored, trip
 from timeline.people.lists import KnownFollowers, ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
@@ -32,6 +32,7 @@ from timeline.posts.reading.post_reader import (
 )
 from timeline.posts.reading.records import Record
 from timeline.posts.reading.visibility import (
+    HIDDEN,
     HiddenPeople,
     LatestActed,
     NoReposts,
@@ -39,7 +40,6 @@ from timeline.posts.reading.visibility import (
     PostsToEveryone,
     Rule,
     WithPictures,
-    ask_hidden,
     ask_latest_acted,
 )
 from timeline.posts.repository import Posts
@@ -150,7 +150,7 @@ def _ask_foreseen(
     people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
     if min(all_posts, default=inf) > up_to:
         return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
-    return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
+    return pipe.ask(HIDDEN, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
 
 
 def _keep_shown(page: tuple[int, Tab], listed: Sequence[int], found: Found, reader: PostReader) -> None:
@@ -422,12 +422,8 @@ def _numbers(uid: int, replies: Sequence[Any]) -> Numbers:
     return Numbers(follow_counts(uid, sizes), max(posts - reposts, 0))
 
 
-_NUMBERS = Question(*FOLLOW_COUNTS.commands, ("ZCARD", keys.updates), ("ZCARD", keys.reposts), read=_numbers)
-
-
-def ask_numbers(pipe: Pipe, uid: int) -> Reply[Numbers]:
-    """The numbers of a user. Six commands."""
-    return pipe.ask(_NUMBERS, uid)
+# The numbers of a user. Six commands.
+NUMBERS = Question(*FOLLOW_COUNTS.commands, ("ZCARD", keys.updates), ("ZCARD", keys.reposts), read=_numbers)
 
 
 def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, str, tuple[Fact, ...]]:
@@ -436,7 +432,7 @@ def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, 
     return _numbers(uid, numbers), bio or "", pinned, header, tuple(facts_of(uid, *facts))
 
 
-_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", "header", *FIELDS), read=_owner)
+_OWNER = Question(*NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", "header", *FIELDS), read=_owner)
 
 
 def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, FollowsVersion]:

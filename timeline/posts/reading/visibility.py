@@ -461,13 +461,8 @@ def ask_latest_acted(pipe: Pipe, me: int | None) -> Reply[LatestActed] | Result[
     return Result(lambda: NOTHING_READ) if me is None else pipe.ask(LATEST_ACTED[Where.EVERYWHERE], me)
 
 
-_HIDDEN = Question(
+# Whom and what the viewer hides, for a page that asks what the viewer has done with each of its posts. Five commands.
+HIDDEN = Question(
     *LATEST_HIDDEN,
     read=lambda me, replies: replace(NOTHING_READ, hidden=latest_hidden(me, replies, Where.EVERYWHERE)),
 )
-
-
-def ask_hidden(pipe: Pipe, me: int) -> Reply[LatestActed]:
-    """Whom and what the viewer hides, for a page that asks what the viewer has done with each of its posts. Five
-    commands."""
-    return pipe.ask(_HIDDEN, me)
