@@ -113,12 +113,8 @@ class TimelineChecks(Searcher):
             for pid in lacking.difference(content.ids)
             if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(pid))
         ]
-        return content.complete and bool(self._existing(missing))
-
-    def _existing(self, pids: Sequence[int]) -> list[int]:
-        """The posts that exist and are not deleted. One round trip."""
-        records, _ = Posts(self._store).read(pids)
-        return [record.pid for record in records]
+        existing, _ = Posts(self._store).read(missing)
+        return content.complete and bool(existing)
 
 
 # ---- Orphans: dead ids, homes without an owner, lists of another number of shards.
