@@ -289,7 +289,7 @@ class Restoring:
             self._outbox.done(job)
         updates = keys.updates(self._uid)
         for rows in newest_first(self._store, updates):
-            posts, _ = Posts(self._store).read(stored_ids(updates, [member for member, _ in rows]))
+            posts = Posts(self._store).read(stored_ids(updates, [member for member, _ in rows]))
             for post in posts:
                 self._present[_digest(post.time, post.body)].append(post.pid)
 

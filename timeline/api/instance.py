@@ -75,7 +75,7 @@ def _about() -> tuple[SiteNumbers, Site]:
 
 
 def _active_people(store: Store) -> tuple[int, int]:
-    records, _ = Posts(store).read(EveryoneList(store).below(LARGEST_ID).ids)
+    records = Posts(store).read(EveryoneList(store).below(LARGEST_ID).ids)
     month, half = [
         len({record.uid for record in records if record.time >= time.time() - since})
         for since in (FOUR_WEEKS, HALF_A_YEAR)

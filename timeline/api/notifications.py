@@ -377,7 +377,7 @@ def _markers(call: Call, asked: Collection[str]) -> dict[str, Entity]:
     _, (seen, noticed, rows) = call.viewer.ask_as_user(_ask_markers)
     found: dict[str, Entity] = {}
     if "home" in asked and seen is not None:
-        posts, _dead = Posts(connect()).read([seen])
+        posts = Posts(connect()).read([seen])
         when = posts[0].time if posts else 0
         version = snowflake.made_at(seen) or seen
         found["home"] = {"last_read_id": str(seen), "version": version, "updated_at": date_time(when)}

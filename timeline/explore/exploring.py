@@ -90,7 +90,7 @@ def sample(store: Store) -> list[Record]:
 
 def _read(store: Store, pids: Sequence[int]) -> list[Record]:
     """Those of these posts that exist and that everyone sees. Two round trips; none without posts."""
-    posts, _ = Posts(store).read(pids)
+    posts = Posts(store).read(pids)
     seen = seen_by_all(store, {post.uid for post in posts})
     return [post for post in posts if post.uid in seen]
 

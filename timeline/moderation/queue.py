@@ -284,8 +284,7 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
 
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
     """Those of these posts that stand and that this person has written. One round trip."""
-    found, _missing = Posts(store).read(pids)
-    return [_shown(one) for one in found if one.uid == uid and one.links.repost_of is None]
+    return [_shown(one) for one in Posts(store).read(pids) if one.uid == uid and one.links.repost_of is None]
 
 
 def _shown(post: Record) -> ShownPost:
@@ -341,7 +340,7 @@ def new_members(store: Store, before: int | None) -> tuple[list[NewMember], int 
     known = {name: uids[name] for name in joined if uids.get(name)}
     firsts = answers(store, lambda pipe, uid: pipe.zrange(keys.updates(uid), 0, FIRSTS - 1), set(known.values()))
     first_of = {uid: stored_ids(keys.updates(uid), pids) for uid, pids in firsts.items()}
-    posts, _missing = Posts(store).read({pid for pids in first_of.values() for pid in pids})
+    posts = Posts(store).read({pid for pids in first_of.values() for pid in pids})
     shown = {one.pid: _shown(one) for one in posts if one.links.repost_of is None}
     people = [
         NewMember(

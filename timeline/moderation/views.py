@@ -506,7 +506,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
     chosen = request.POST.getlist("also") if request.method == "POST" else None
     reported = [found.about.pid, *(one.pid for one in others)]
-    there = {post.pid: post.body for post in Posts(store).read([pid for pid in reported if pid])[0]}
+    there = {post.pid: post.body for post in Posts(store).read([pid for pid in reported if pid])}
     form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
         with _refusals_on(form):

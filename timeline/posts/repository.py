@@ -150,15 +150,14 @@ MOST_TEXTS = 100  # of a post, the first one included
 class Posts(Repository):
     """All posts."""
 
-    def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
-        """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""
-        found = answers(self._store, ask_post, pids)
-        return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
+    def read(self, pids: Collection[int]) -> list[Record]:
+        """Those of these posts that exist and are not deleted, in their order. One round trip."""
+        return [post for post in answers(self._store, ask_post, pids).values() if post is not None]
 
     def published(self, pids: Collection[int]) -> list[Record]:
         """Those of these posts that exist, are no reposts, and stand in `updates:` of their author. Two round trips;
         none without ids."""
-        posts = [post for post in self.read(pids)[0] if post.links.repost_of is None]
+        posts = [post for post in self.read(pids) if post.links.repost_of is None]
         scores = answers(self._store, lambda pipe, post: pipe.zscore(keys.updates(post.uid), str(post.pid)), posts)
         return [post for post, score in scores.items() if score is not None]
 

@@ -84,7 +84,7 @@ class TimelineChecks(Searcher):
 
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
-        records, _ = Posts(self._store).read([pid for pid in pids if pid >= lowest and pid not in recent])
+        records = Posts(self._store).read([pid for pid in pids if pid >= lowest and pid not in recent])
         return [record.pid for record in records if record.links.repost_of is None]  # `recent` has no reposts
 
     def everyone(self) -> Chunks:
@@ -113,8 +113,7 @@ class TimelineChecks(Searcher):
             for pid in lacking.difference(content.ids)
             if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(pid))
         ]
-        existing, _ = Posts(self._store).read(missing)
-        return content.complete and bool(existing)
+        return content.complete and bool(Posts(self._store).read(missing))
 
 
 # ---- Orphans: dead ids, homes without an owner, lists of another number of shards.
@@ -148,8 +147,7 @@ class TimelineOrphans(Searcher):
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
 
     def _dead(self, pids: set[int]) -> set[int]:
-        _, dead = Posts(self._store).read(pids)
-        return set(dead)
+        return pids.difference(post.pid for post in Posts(self._store).read(pids))
 
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed

@@ -317,7 +317,7 @@ class Profiles(Repository):
         if not self._store.is_foreign:
             return []
         listed = stored_ids(keys.home(uid), self._store.lrange(keys.home(uid), 0, KEPT - 1))
-        records, _ = Posts(self._store).read({pid for pid in listed if before is None or pid < before})
+        records = Posts(self._store).read({pid for pid in listed if before is None or pid < before})
         return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
     def _read(
