@@ -23,12 +23,12 @@ from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.settling import (
+    Cause,
     PostLook,
     PostNotices,
     PostState,
     Settling,
     ask_look,
-    cause_of,
     leave_to_the_index,
     mark_deleted,
     written_by,
@@ -63,7 +63,7 @@ class Delivery(Repository):
         look, by_tags = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
         if look is not None:
-            PostNotices(self._store).write([cause_of(pid, uid, look.seen[pid].links, int(time.time()))])
+            PostNotices(self._store).write([Cause(pid, uid, int(time.time()), look.seen[pid].links)])
             self._push_own(uid, pid)
             if followers + sum(map(len, by_tags.values())) > settings.DELIVER_INLINE_LIMIT:
                 job.replace(f"fan:{pid}:{nonce()}")
@@ -100,7 +100,7 @@ class Delivery(Repository):
         self._settle(pid, {}, look)
         if author is not None and look is not None:
             PostNotices(self._store).write(
-                [cause_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))]
+                [Cause(pid, author, stored_time(keys.post(pid), when), look.seen[pid].links)]
             )
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)

@@ -54,11 +54,11 @@ from timeline.posts.reading.records import (
     post_deleted,
 )
 from timeline.posts.settling import (
+    Cause,
     PostNotices,
     PostState,
     Settling,
     ask_look,
-    cause_of,
     leave_to_the_index,
     mark_deleted,
     mentioned,
@@ -285,7 +285,7 @@ class Posts(Repository):
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
         with suppress(LeaseEnded):
-            cause, told = cause_of(pid, uid, now.links, now.texts[-1].since), before.links.mentions or ()
+            cause, told = Cause(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
             PostNotices(job.store).remove_mentions(cause, told)
             settling, pipe = Settling(job.store), job.store.pipeline()
             settling.queue(pipe, pid, now, before)
@@ -378,7 +378,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
         links = now.links._replace(mentions=mentioned(store, now.text))
-        cause, told = cause_of(pid, uid, links, now.texts[-1].since), mentioned(store, earlier) or ()
+        cause, told = Cause(pid, uid, now.texts[-1].since, links), mentioned(store, earlier) or ()
         PostNotices(store).remove_mentions(cause, told)
         Settling(store).agree({}, look)
         PostNotices(store).write_mentions(cause, told)
@@ -401,7 +401,7 @@ def _unlist(store: Store, uid: int, pid: int) -> int:
     pipe.execute()
     look = asked.value
     Settling(store).agree({}, look)
-    PostNotices(store).remove([cause_of(pid, uid, look.seen[pid].links, 0)])
+    PostNotices(store).remove([Cause(pid, uid, 0, look.seen[pid].links)])
     return edges.value
 
 
@@ -464,7 +464,7 @@ def _recount(store: Store, uid: int, rows: Scored) -> None:
     for pid, (author, when, *named) in stored.items():
         links = links_from(keys.post(pid), named)
         if author == str(uid) and links.repost_of is None:
-            causes.append(cause_of(pid, uid, links, stored_time(keys.post(pid), when)))
+            causes.append(Cause(pid, uid, stored_time(keys.post(pid), when), links))
     jobs = [f"settle:{cause.pid}:{nonce()}" for cause in causes]
     leased = Outbox(store).add_all(jobs)
     Settling(leased).settle([cause.pid for cause in causes])
@@ -500,7 +500,7 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
         mark_deleted(leased, own)
         Settling(leased).settle(own)
         Outbox(store).all_done(jobs)
-        PostNotices(store).remove([cause_of(pid, uid, links[pid], 0) for pid in own])
+        PostNotices(store).remove([Cause(pid, uid, 0, links[pid]) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         remove_members(store, key, members)
         yield

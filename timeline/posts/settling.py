@@ -412,15 +412,12 @@ class Cause(NamedTuple):
 
     pid: int
     author: int
-    time: int  # unix seconds
-    answered: int | None = None  # uid of the author whom it answers
-    quote: int | None = None  # the quoted post
-    mentions: tuple[int, ...] = ()  # uids
+    time: int  # of the notices, in unix seconds
+    links: Links
 
-
-def cause_of(pid: int, uid: int, links: Links, when: int) -> Cause:
-    """What of a post of user `uid` decides whom it concerns. `when`: the date of the notices, in unix seconds."""
-    return Cause(pid, uid, when, links.reply_to_user, links.quote, links.mentions or ())
+    @property
+    def mentions(self) -> tuple[int, ...]:
+        return self.links.mentions or ()
 
 
 Concerned = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
@@ -463,7 +460,7 @@ class PostNotices(Repository):
         none without any. It comes before the new mentions are in the hash: until then, a deletion finds these people
         there."""
         left = tuple(uid for uid in before if uid not in post.mentions)
-        self.remove([post._replace(answered=None, quote=None, mentions=left)])
+        self.remove([post._replace(links=Links(mentions=left))])
 
     def write_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
         """What an edit adds: people who are mentioned now and were not before are told. Round trips as for `write`, and
@@ -471,23 +468,23 @@ class PostNotices(Repository):
         new = {*post.mentions} - {*before}
         if not new:
             return
-        others = {post.answered, *self._authors([post]).values()}
+        others = {post.links.reply_to_user, *self._authors([post]).values()}
         mentions = tuple(uid for uid in post.mentions if uid in new - others)
-        self.write([post._replace(answered=None, quote=None, mentions=mentions)])
+        self.write([post._replace(links=Links(mentions=mentions))])
 
     def _notices(self, post: Cause, authors: Mapping[int, int]) -> dict[int, Notice]:
         """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""
         kinds = dict.fromkeys(post.mentions, NoticeKind.MENTION)
-        if quoted := authors.get(post.quote or 0):
+        if quoted := authors.get(post.links.quote or 0):
             kinds[quoted] = NoticeKind.QUOTE
-        if post.answered:
-            kinds[post.answered] = NoticeKind.REPLY
+        if post.links.reply_to_user:
+            kinds[post.links.reply_to_user] = NoticeKind.REPLY
         kinds.pop(post.author, None)
         return {owner: Notice(kind, post.pid, post.author) for owner, kind in kinds.items()}
 
     def _authors(self, posts: Collection[Cause]) -> dict[int, int]:
         """The authors of the quoted posts, without those that are gone. One round trip; none without a quote."""
-        quotes = [post.quote for post in posts if post.quote]
+        quotes = [post.links.quote for post in posts if post.links.quote]
         stored = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), quotes)
         authors = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
         return {pid: author for pid, author in authors.items() if author}

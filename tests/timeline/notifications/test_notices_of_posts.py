@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.people import LONG_AGO
 from tests.support.stores.seam import before_round_trip
+from timeline.posts.entities import Links
 from timeline.posts.settling import Cause, PostNotices
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -17,8 +18,8 @@ def posts(raw, alice, bob, carol):
     raw.hset(f"post:{QUOTED}", mapping={"user_id": CAROL, "time": LONG_AGO, "body": "Old"})
 
 
-def post(**given):
-    return Cause(PID, ALICE, LONG_AGO, **given)
+def post(answered=None, **given):
+    return Cause(PID, ALICE, LONG_AGO, Links(reply_to_user=answered, **given))
 
 
 def notices(raw):
