@@ -42,9 +42,6 @@ class Client(ClientMixin):  # type: ignore[misc]
     def __init__(self, app: App) -> None:
         self.app = app
 
-    def get_client_id(self) -> str:
-        return self.app.id
-
     def get_default_redirect_uri(self) -> None:
         """An app always says where to."""
 
@@ -125,8 +122,6 @@ class Request(OAuth2Request):  # type: ignore[misc]
     @property
     def form(self) -> dict[str, str]:
         return self.payload.data
-
-    args = form
 
 
 class Server(AuthorizationServer):  # type: ignore[misc]
