@@ -101,10 +101,8 @@ def _read_sanctions(store: Store) -> Iterator[Line]:
             for uid, (deleted, appeal, *stored) in users
             if deleted is None and (present := sanction_of(uid, stored)) is not None
         ]
-        pipe = store.pipeline()
-        answers = {uid: pipe.hget(keys.user(uid), sanctions.answer_of(present.act_id)) for uid, present, _ in found}
-        pipe.execute()
-        yield from (_line(uid, present, appeal, answers[uid].value) for uid, present, appeal in found)
+        told = answers(store, lambda pipe, one: pipe.hget(keys.user(one[0]), sanctions.answer_of(one[1].act_id)), found)
+        yield from (_line(*one, answer) for one, answer in told.items())
 
 
 def _line(uid: int, present: Sanction, appeal: Appeal | None, answer: str | None) -> Line:

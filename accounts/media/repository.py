@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, for_each
+from retwis_site.store.chunks import answers, for_each, handles
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
@@ -219,9 +219,8 @@ class Pictures(Repository):
 
     def of_user(self, uid: int, digests: Collection[str]) -> dict[str, Info]:
         """By digest, those of these pictures that this user has uploaded. One round trip; none without any."""
-        pipe = self._store.pipeline()
-        asked = {digest: (ask_info(pipe, digest), pipe.zscore(keys.media_of(uid), digest)) for digest in digests}
-        pipe.execute()
+        key = keys.media_of(uid)
+        asked = handles(self._store, lambda pipe, digest: (ask_info(pipe, digest), pipe.zscore(key, digest)), digests)
         found = {digest: info.value for digest, (info, own) in asked.items() if own.value is not None}
         return {digest: info for digest, info in found.items() if info is not None}
 
