@@ -24,13 +24,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports import SANCTIONS, Action, Report
 from timeline.notices import BY_POSTS, NoticeKind, QuietKinds, parse_notice
-from timeline.notifications.repository import (
-    Decided,
-    Item,
-    Notifications,
-    Only,
-    read_cursor,
-)
+from timeline.notifications.repository import Decided, Item, Notifications, Only, read_cursor
 from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
 from timeline.posts.html.pictures import words_of

@@ -25,13 +25,7 @@ from timeline.other_retwises.source import (
     numbers,
     ranges,
 )
-from timeline.other_retwises.values import (
-    clear_text,
-    official_text,
-    official_text_or_hash,
-    php_hash,
-    salted_md5,
-)
+from timeline.other_retwises.values import clear_text, official_text, official_text_or_hash, php_hash, salted_md5
 
 FieldTexts = Sequence[str | None]  # the values of some fields
 
