@@ -56,9 +56,9 @@ class Command(StoreCommand):
 
     def _new(self, store: Store, download: Download) -> User:
         name = download.account["username"]
-        if _owner(store, name) is not None:
-            raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing")
         try:
+            if _owner(store, name) is not None:
+                raise NameTaken
             valid_username(name)
             return Registration(store).register(name, make_password(new_password(name)))
         except ValidationError as error:
