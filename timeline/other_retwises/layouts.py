@@ -20,7 +20,6 @@ from timeline.other_retwises.source import (
     ask_set,
     ask_sorted_set,
     edges,
-    has_text,
     members,
     numbers,
     ranges,
@@ -69,12 +68,13 @@ class Layout:
 
     def _some_posts(self, pids: Sequence[int]) -> list[SourcePost]:
         records = self._records(self.post, pids, self.post_fields)
-        replies = self._replies(records)
-        return [
-            SourcePost(pid, parse_id(author or ""), unix_seconds(time), text, replies.get(pid))
-            for pid, (text, author, time, *more) in records
-            if has_text(text, [author, time, *more], self._source, pid)
-        ]
+        replies, posts = self._replies(records), []
+        for pid, (text, author, time, *more) in records:
+            if text is not None:
+                posts.append(SourcePost(pid, parse_id(author or ""), unix_seconds(time), text, replies.get(pid)))
+            elif any(other is not None for other in (author, time, *more)):
+                self._problems.note("posts without a text", f"post {pid}")
+        return posts
 
     def likes(self, uids: Sequence[int]) -> Iterator[ForeignEdge]:
         """What these people like."""

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import redis
 
@@ -245,13 +245,3 @@ def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: A
             source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
         else:
             yield ForeignEdge(uid, target, seconds_of(score))
-
-
-# ---- posts
-
-
-def has_text(text: str | None, others: Sequence[str | None], source: Source, pid: int) -> TypeGuard[str]:
-    """Whether a post has a text. A post is noted when only its other fields exist."""
-    if text is None and any(other is not None for other in others):
-        source.problems.note("posts without a text", f"post {pid}")
-    return text is not None
