@@ -43,7 +43,7 @@ COSTS = {
     ("/@bob/following/", "a visitor"): ((2, 9), (3, 11)),
     ("/@Alice/followers/?show=mutual", "alice"): ((3, 15), (5, 18)),
     ("/@bob/following/?show=not-followed-back", "alice"): ((2, 10), (4, 13)),
-    ("/@bob/followers/", "alice"): ((2, 19), (4, 23)),
+    ("/@bob/followers/", "alice"): ((2, 20), (4, 23)),
     ("/people/", "alice"): ((2, 18), (4, 21)),
     ("/people/", "a visitor"): ((2, 10), (3, 12)),
     ("/people/?by=followers", "alice"): ((2, 18), (4, 21)),
