@@ -68,7 +68,7 @@ def recover(request: RetwisRequest) -> HttpResponse:
             spent = field_of(user.uid, code)
             return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code", spent)
         form.add_error(None, _("Wrong username or recovery code. A code works once."))
-    return form_page(request, "accounts/recovery/recover.html", {"form": form})
+    return form_page(request, "accounts/recovery/recover.html", {"form": form, "next": guards.page_after(request)})
 
 
 def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
@@ -109,10 +109,12 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
 
 
 def _with_new_password(request: RetwisRequest, user: User, password: str, how: str, *spent: str) -> HttpResponse:
-    """The password takes the code or ends the link. Of two requests at once the last one sets it: both had the code."""
+    """The password takes the code or ends the link. Of two requests at once the last one sets it: both had the code.
+    The login then leads on to the page from which somebody had to log in."""
     Sessions(connect()).change_password(user.uid, make_password(password), spent)
     guards.log_account_event(request, how, user)
-    return done(request, _("Your password was changed. Log in with it."), "login")
+    after = guards.leading_on("login", guards.page_after(request))
+    return done(request, _("Your password was changed. Log in with it."), after)
 
 
 @guards.for_passwords

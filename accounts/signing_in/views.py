@@ -63,8 +63,8 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
 
 
 def _around(request: RetwisRequest, after: str) -> dict[str, object]:
-    """What both forms show: all their links to each other lead on to the page `after`."""
-    links = {view: guards.leading_on(view, after) for view in ("login", "register")}
+    """What both forms show: their links to each other, and to a new password, lead on to the page `after`."""
+    links = {view: guards.leading_on(view, after) for view in ("login", "register", "recover")}
     return {"said": guards.said_at_login(request), "next": after, **links}
 
 
