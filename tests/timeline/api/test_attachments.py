@@ -145,6 +145,7 @@ def test_a_status_is_deleted_and_written_anew_with_its_pictures(store, raw, alic
     deleted = app.json("DELETE", f"/api/v1/statuses/{first['id']}")
     deliver(capsys)
     assert app.json("GET", f"/api/v1/media/{red}") == deleted["media_attachments"][0] == first["media_attachments"][0]
+    assert app.json("PUT", f"/api/v1/media/{red}", {"description": "Red"}) == deleted["media_attachments"][0]
     second = app.json("POST", "/api/v1/statuses", sent | {"status": "Look"})
     assert second["media_attachments"] == first["media_attachments"]
     assert raw.zrange(f"media_users:{red}", 0, -1) == ["post:1:2"]
