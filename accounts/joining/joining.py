@@ -355,10 +355,13 @@ class Newcomer(NamedTuple):
 
 
 def newcomers(store: Store) -> list[Newcomer]:
-    """Those of the newest MOST users who were invited, newest first. Four round trips. An inviter without a stored name
-    counts as the operator."""
+    """Those of the newest MOST users who were invited, newest first. Four round trips; one more when an inviter is
+    suspended or deleted. An inviter without a stored name counts as the operator."""
     by = _inviters(store, MOST)
-    names = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), {*by.values()} - {OPERATOR})
+    people = Users(store).people({*by.values()} - {OPERATOR})
+    gone = {*by.values()} - {OPERATOR, *people}
+    names = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), gone)
+    names |= {uid: person.username for uid, person in people.items()}
     return [Newcomer(name, names.get(uid) or "") for name, uid in by.items()]
 
 
