@@ -7,7 +7,7 @@ when its user or its app ends it, or when nobody has used the app for 400 days.
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, ClientCredenti
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import cached_property
 
 from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
 from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of

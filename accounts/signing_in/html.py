@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.functional import cached_property
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked, Viewer, last_checked

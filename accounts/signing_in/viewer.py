@@ -9,11 +9,12 @@ page asks anew.
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
+from django.utils.functional import cached_property
 
 from accounts.signing_in import tokens
 from accounts.signing_in.factors import ask_has_factor

@@ -5,7 +5,6 @@ All have HttpOnly and SameSite=Lax, and Secure when HTTPS is on.
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from weakref import proxy
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
-from django.utils.functional import Promise
+from django.utils.functional import Promise, cached_property
 
 CHOICE_LIVES = 365 * 24 * 3600  # seconds
 

@@ -81,11 +81,14 @@ class Shaped:
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
+            if kind is bytes:
+                filled[place] = value
+                continue
             if kind is str:  # as `_escaped` does: a page has twenty
                 value = escape(value) if _needs_escaping(value) else value
-            elif kind is not Html and kind is not bytes:
+            elif kind is not Html:
                 value = str(value) if kind is int else _escaped(value)
-            filled[place] = value if kind is bytes else value.encode()
+            filled[place] = value.encode()
         return b"".join(filled)
 
     def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":

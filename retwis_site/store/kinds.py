@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
-from functools import cached_property
 from typing import ClassVar
 from zlib import crc32
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.functional import Promise
+from django.utils.functional import Promise, cached_property
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.store.ids import parse_id, parse_number

@@ -48,11 +48,11 @@ class Memory(Generic[K, V]):
 
     def some(self, keys: Iterable[K]) -> dict[K, V]:
         """The valid entries of these keys; the others are missing from the result."""
-        now, newer, older = time.monotonic(), self._newer, self._older
+        now, newer, older = time.monotonic(), self._newer.get, self._older.get
         found = {}
         for key in keys:
-            entry = newer.get(key) or older.get(key)
-            if entry is not None and entry[0] >= now:
+            entry = newer(key) or older(key)
+            if entry and entry[0] >= now:
                 found[key] = entry[1]
         return found
 

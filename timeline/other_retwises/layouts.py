@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
+
+from django.utils.functional import cached_property
 
 from retwis_site.rendering.dates import is_milliseconds, seconds_of, unix_seconds
 from retwis_site.store.chunks import answers, batches

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
+
+from django.utils.functional import cached_property
 
 from accounts.media.repository import Mark
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox

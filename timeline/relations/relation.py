@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.accounts import is_deleted

@@ -18,10 +18,12 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import compress, islice
 from typing import NamedTuple
 from zlib import crc32
+
+from django.utils.functional import cached_property
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys

@@ -8,10 +8,11 @@ on which they have acted a moment ago: people see at once what they did, on ever
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from math import inf
 from operator import is_not
 from typing import NamedTuple
+
+from django.utils.functional import cached_property
 
 from accounts.users.entities import User, Visitor
 from accounts.users.repository import ask_people
