@@ -413,7 +413,6 @@ class _AsksWhomTheViewerFollows:
 @dataclass(frozen=True, slots=True)
 class QuotesPage:
     author: User  # of the quoted post
-    pid: int
     page: PostsPage
     hides_all: bool  # there are quotes, of which the viewer sees none
 
@@ -439,7 +438,7 @@ class Quotes(Repository):
         pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
-        return QuotesPage(author, pid, PostsPage(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
+        return QuotesPage(author, PostsPage(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
 
 
 # ---- Who likes a post, and who has reposted it.

@@ -306,7 +306,7 @@ def read_by_id(pipe: Pipe, me: int | None, pid: int) -> Reading[tuple[User, "One
             raise NoSuchPost(pid)
         user, post = ask_user(pipe, author), OnePost(pipe, me, author, pid)
         yield
-        if post.fields[0] in (None, str(author)):
+        if post.fields.value[0] in (None, str(author)):
             break
         author = None  # a cached author is only a guess
     if user.value is None:
@@ -329,7 +329,7 @@ class OnePost:
         self._pid = pid
         self._author = them
         self._pipe = pipe
-        self._fields = pipe.hmget(keys.post(pid), FIELDS)
+        self.fields = pipe.hmget(keys.post(pid), FIELDS)
         self._score = pipe.zscore(keys.updates(them), str(pid))
         self._blocks = ask_blocks(pipe, me, them)
 
@@ -340,17 +340,13 @@ class OnePost:
             raise BlocksViewer if self._blocks.value.theirs else BlockedByViewer
         return self.behind_blocks()
 
-    @property
-    def fields(self) -> list[str | None]:
-        return self._fields.value
-
     def is_hidden(self) -> bool:
         """Whether one of the viewer and the author blocks the other."""
         return any(self._blocks.value)
 
     def behind_blocks(self) -> Record:
         """The post, also behind a block between its author and the viewer. Raises NoSuchPost, PostDeleted."""
-        author, when, body, deleted, *further = self._fields.value
+        author, when, body, deleted, *further = self.fields.value
         if author != str(self._author):
             raise NoSuchPost(self._pid)
         if deleted is not None:
@@ -377,7 +373,7 @@ class PostOrPlace:
         try:
             return self._post.value
         except PostDeleted:
-            found = tombstone(self._pid, self._post.fields)
+            found = tombstone(self._pid, self._post.fields.value)
             if found is None:
                 raise
             return found
