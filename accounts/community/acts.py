@@ -378,54 +378,45 @@ class PersonRecord:
     invited_by: str | None  # a username; empty for the operator; None for a person who came without an invitation
     bio: str
     header: str  # the digest of the header; empty without one
-    language: str
 
 
-class Records(Repository):
-    """Reads people also when they are suspended or deleted."""
-
-    def find(self, name: str) -> PersonRecord:
-        """The person with this name. Three round trips. Raises NoSuchUser."""
-        uid = Users(self._store).find(name)
-        if uid is None:
-            raise NoSuchUser(name)
-        return self.read(uid)
-
-    def read(self, uid: int) -> PersonRecord:
-        """Two round trips. Raises NoSuchUser."""
-        pipe = self._store.pipeline()
-        stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-        posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
-        followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
-        pipe.execute()
-        fields = stored.value
-        username, deleted = fields.get("username"), fields.get("deleted")
-        if not username:
-            raise NoSuchUser(str(uid))
-        registered = pipe.zscore(keys.users_by_time(), username)
-        inviter = parse_number(fields.get("invited_by", ""))
-        inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
-        pipe.execute()
-        return PersonRecord(
-            user=User(
-                uid,
-                username,
-                fields.get("name", ""),
-                picture=stored_digest(keys.user(uid), fields.get(ProfilePicture.PICTURE)),
-            ),
-            role=role_of(uid, role.value),
-            standing=case_in(uid, fields),
-            deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
-            registered=None if registered.value is None else integer(registered.value),
-            posts=posts.value - reposts.value,
-            followers=followers.value,
-            following=following.value,
-            sessions=len(sessions_in(fields)),
-            invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
-            bio=fields.get("bio", ""),
-            header=stored_digest(keys.user(uid), fields.get(ProfilePicture.HEADER)),
-            language=fields.get("language", ""),
-        )
+def person_record(store: Store, name: str) -> PersonRecord:
+    """The person with this name, also one who is suspended or deleted. Three round trips. Raises NoSuchUser."""
+    uid = Users(store).find(name)
+    if uid is None:
+        raise NoSuchUser(name)
+    pipe = store.pipeline()
+    stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
+    posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
+    followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
+    pipe.execute()
+    fields = stored.value
+    username, deleted = fields.get("username"), fields.get("deleted")
+    if not username:
+        raise NoSuchUser(name)
+    registered = pipe.zscore(keys.users_by_time(), username)
+    inviter = parse_number(fields.get("invited_by", ""))
+    inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
+    pipe.execute()
+    return PersonRecord(
+        user=User(
+            uid,
+            username,
+            fields.get("name", ""),
+            picture=stored_digest(keys.user(uid), fields.get(ProfilePicture.PICTURE)),
+        ),
+        role=role_of(uid, role.value),
+        standing=case_in(uid, fields),
+        deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
+        registered=None if registered.value is None else integer(registered.value),
+        posts=posts.value - reposts.value,
+        followers=followers.value,
+        following=following.value,
+        sessions=len(sessions_in(fields)),
+        invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
+        bio=fields.get("bio", ""),
+        header=stored_digest(keys.user(uid), fields.get(ProfilePicture.HEADER)),
+    )
 
 
 # ---- Notes. Staff alone reads them: no page and no download of the person has them.

@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.community.acts import PersonRecord, Records
+from accounts.community.acts import PersonRecord, person_record
 from accounts.community.log import LONGEST_REASON
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
@@ -22,7 +22,7 @@ def address_of(view: str, *arguments: object) -> str:
 def record_of(store: Store, username: str) -> PersonRecord:
     """What staff may know of a user. Raises CommandError for an unknown name."""
     try:
-        return Records(store).find(username)
+        return person_record(store, username)
     except NoSuchUser as error:
         raise CommandError(f"There is no user {username!r}.") from error
 

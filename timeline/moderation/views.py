@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import LONGEST_STAFF_NOTE, Records, StaffNotes, allow_picture
+from accounts.community.acts import LONGEST_STAFF_NOTE, StaffNotes, allow_picture, person_record
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.community.views import days_of
@@ -355,7 +355,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
     `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser; AccountDeleted: nothing of it would stay."""
     store, before = connect(), post_cursor(request.GET.get("before"))
-    record = Records(store).find(username)
+    record = person_record(store, username)
     if record.deleted is not None:
         raise AccountDeleted(username)
     if not may_see(store, me.uid, record.user.uid):
@@ -445,7 +445,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     found = own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
-        raise Http404 if Records(store).find(username).deleted is None else AccountDeleted(username)
+        raise Http404 if person_record(store, username).deleted is None else AccountDeleted(username)
     form = ReasonForm(typed(request))
     if form.is_valid() and found:
         with _refusals_on(form):
