@@ -153,21 +153,17 @@ def mute(call: Call) -> object:
     return _now(me, person)
 
 
-def _undo(act: Callable[[Store, int, int], None]) -> Callable[[Call], object]:
+def _undo(act: Callable[[Store, int, int], None], call: Call) -> object:
     """An undo is never limited."""
-
-    def undo(call: Call) -> object:
-        me, person, _blocks = _found(call)
-        act(connect(), me.uid, person.uid)
-        return _now(me, person)
-
-    return undo
+    me, person, _blocks = _found(call)
+    act(connect(), me.uid, person.uid)
+    return _now(me, person)
 
 
-unfollow = _undo(lambda store, me, them: relations.Follows(store).unfollow(me, them))
-remove_from_followers = _undo(lambda store, me, them: relations.Follows(store).unfollow(them, me))
-unblock = _undo(lambda store, me, them: relations.BlockedPeople(store).unblock(me, them))
-unmute = _undo(lambda store, me, them: relations.Mutes(store).unmute(me, them))
+unfollow = partial(_undo, lambda store, me, them: relations.Follows(store).unfollow(me, them))
+remove_from_followers = partial(_undo, lambda store, me, them: relations.Follows(store).unfollow(them, me))
+unblock = partial(_undo, lambda store, me, them: relations.BlockedPeople(store).unblock(me, them))
+unmute = partial(_undo, lambda store, me, them: relations.Mutes(store).unmute(me, them))
 
 # ---- Reports
 

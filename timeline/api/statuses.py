@@ -221,31 +221,21 @@ def history(call: Call) -> object:
 # ---- What people do with a status. A repost stands for what it reposts, which is what the answer shows.
 
 
-def _acting(find: Callable[[Call], Post], act: ActOnPost) -> Callable[[Call], object]:
-    """Round trips: one finds the post, then those of the act, and those of `_shown`."""
-
-    def endpoint(call: Call) -> object:
-        post = find(call)
-        act(connect(), call.viewer.require_user().uid, post)
-        return _shown(call, post.pid)
-
-    return endpoint
+def _do(act: ActOnPost, call: Call) -> object:
+    """As often as the pages allow it. Round trips: one finds the post, then those of the act, and those of `_shown`.
+    Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
+    post, me = _find(call), call.viewer.require_user()
+    RateLimits(connect()).count(ACTIONS, str(me.uid))
+    act(connect(), me.uid, post)
+    return _shown(call, post.pid)
 
 
-def _limited(act: ActOnPost) -> Callable[[Call], object]:
-    """As often as the pages allow it. Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
-
-    def counted(store: Store, me: int, post: Post) -> None:
-        RateLimits(store).count(ACTIONS, str(me))
-        act(store, me, post)
-
-    return _acting(_find, counted)
-
-
-def _undo(act: ActOnPost) -> Callable[[Call], object]:
+def _undo(act: ActOnPost, call: Call) -> object:
     """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404: the viewer
     does not see the status."""
-    return _acting(partial(_find, find=find_post_or_hidden), act)
+    post = _find(call, find_post_or_hidden)
+    act(connect(), call.viewer.require_user().uid, post)
+    return _shown(call, post.pid)
 
 
 def _find(call: Call, find: Callable[[Viewer, int], Post] = find_post) -> Post:
@@ -280,21 +270,19 @@ PINNING = Acting(_pin, lambda store, me, post: Pins(store).unpin(me, post.pid))
 
 def _do_and_undo(verb: str, acting: Acting, scope: str) -> tuple[Endpoint, Endpoint]:
     return (
-        Endpoint("POST", f"/api/v1/statuses/:id/{verb}", _limited(acting.do), scope),
-        Endpoint("POST", f"/api/v1/statuses/:id/un{verb}", _undo(acting.undo), scope),
+        Endpoint("POST", f"/api/v1/statuses/:id/{verb}", partial(_do, acting.do), scope),
+        Endpoint("POST", f"/api/v1/statuses/:id/un{verb}", partial(_undo, acting.undo), scope),
     )
 
 
-def _acted_by(relation: Relation) -> Callable[[Call], object]:
+def _acted_by(relation: Relation, call: Call) -> object:
     """The people, the latest first. The cursors are no ids of people: apps take them from the header `Link`."""
+    before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
+    found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
+    return accounts_page(call, [row for row, _ in found.rows], found.older)
 
-    def endpoint(call: Call) -> object:
-        before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
-        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
-        return accounts_page(call, [row for row, _ in found.rows], found.older)
 
-    return endpoint
-
+favourited_by, reblogged_by = partial(_acted_by, LIKE), partial(_acted_by, REPOST)
 
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/statuses", publish, "write:statuses"),
@@ -305,10 +293,10 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/statuses/:id/context", context, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v1/statuses/:id/source", source, "read:statuses"),
     Endpoint("GET", "/api/v1/statuses/:id/history", history, "read:statuses", open_to_visitors=True),
-    Endpoint("GET", "/api/v1/statuses/:id/favourited_by", _acted_by(LIKE), "read:accounts", open_to_visitors=True),
-    Endpoint("GET", "/api/v1/statuses/:id/reblogged_by", _acted_by(REPOST), "read:accounts", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/statuses/:id/favourited_by", favourited_by, "read:accounts", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/statuses/:id/reblogged_by", reblogged_by, "read:accounts", open_to_visitors=True),
     Endpoint("POST", "/api/v1/statuses/:id/reblog", reblog, "write:statuses"),
-    Endpoint("POST", "/api/v1/statuses/:id/unreblog", _undo(REPOSTING.undo), "write:statuses"),
+    Endpoint("POST", "/api/v1/statuses/:id/unreblog", partial(_undo, REPOSTING.undo), "write:statuses"),
     *_do_and_undo("pin", PINNING, "write:accounts"),
     *(
         endpoint

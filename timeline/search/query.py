@@ -9,10 +9,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.local_cache import Memory
 from timeline import language
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
@@ -360,55 +362,41 @@ def _tag(token: str) -> Iterator[QueryPart]:
     yield from _words(token[end:])
 
 
-def _person(role: PostRole) -> Callable[[str], QueryPart]:
-    def part(value: str) -> QueryPart:
-        return ByPerson(role, None if value.lower() == "me" else value.removeprefix("@"))
-
-    return part
+def _person(role: PostRole, value: str) -> QueryPart:
+    return ByPerson(role, None if value.lower() == "me" else value.removeprefix("@"))
 
 
-def _one_of(parts: Mapping[str, QueryPart], problem: Problem) -> Callable[[str], QueryPart]:
-    def part(value: str) -> QueryPart:
-        found = parts.get(language.folded(value))
-        if found is None:
-            raise BadQuery(problem)
-        return found
-
-    return part
+def _one_of(parts: Mapping[str, QueryPart], problem: Problem, value: str) -> QueryPart:
+    found = parts.get(language.folded(value))
+    if found is None:
+        raise BadQuery(problem)
+    return found
 
 
-def _before(value: str) -> QueryPart:
-    return Before(int(_midnight(value).timestamp()))
-
-
-def _after(value: str) -> QueryPart:
-    """From the next day on."""
-    return NotBefore(int(_midnight(value).timestamp()) + int(timedelta(days=1).total_seconds()))
-
-
-def _midnight(value: str) -> datetime:
-    """The beginning of a day, UTC. Raises BadQuery."""
+def _midnight(value: str) -> int:
+    """The beginning of a day, UTC, in unix seconds. Raises BadQuery."""
     if _DATE.fullmatch(value) is None:
         raise BadQuery(Problem.BAD_DATE)
     try:
-        return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC)
+        return int(datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
         raise BadQuery(Problem.BAD_DATE) from None
 
 
 _OPERATORS: Mapping[str, Callable[[str], QueryPart]] = {
-    "from": _person(PostRole.FROM),
-    "to": _person(PostRole.TO),
-    "has": _one_of(
+    "from": partial(_person, PostRole.FROM),
+    "to": partial(_person, PostRole.TO),
+    "has": partial(
+        _one_of,
         {
             **dict.fromkeys(("link", "links"), OfKind(HAS_LINK)),
             **dict.fromkeys(("picture", "pictures", "image", "images", "media"), OfKind(HAS_PICTURE)),
         },
         Problem.BAD_HAS,
     ),
-    "is": _one_of({"reply": OfKind(IS_REPLY)}, Problem.BAD_IS),
-    "before": _before,
-    "after": _after,
+    "is": partial(_one_of, {"reply": OfKind(IS_REPLY)}, Problem.BAD_IS),
+    "before": lambda value: Before(_midnight(value)),
+    "after": lambda value: NotBefore(_midnight(value) + A_DAY),  # from the next day on
 }
 
 
