@@ -45,7 +45,7 @@ def test_a_new_password_leads_on_to_the_page_that_asked_for_the_login(client, co
     assert f'<a href="{URL}{after}">' in page_of(client.get(f"/login/{after}"))
     page = page_of(client.get(f"{URL}{after}"))
     assert '<input type="hidden" name="next" value="/oauth/authorize?client_id=x">' in page
-    changed = client.post(URL, {**form(codes[0]), "next": "/oauth/authorize?client_id=x"})
+    changed = client.post(URL, {**form(codes[0], "@Alice"), "next": "/oauth/authorize?client_id=x"})
     assert changed["Location"] == f"/login/{after}"
     assert client.post(URL, {**form(codes[1]), "next": "https://bad.example/"})["Location"] == "/login/"
 

@@ -14,8 +14,8 @@ def signed_in(client) -> bool:
     return 'action="/logout/"' in client.get("/timeline/").content.decode()
 
 
-@pytest.mark.parametrize("name", ["alice", "ALICE", "aLiCe"])
-def test_letter_case_of_the_name_does_not_matter(client, alice, name):
+@pytest.mark.parametrize("name", ["alice", "ALICE", "aLiCe", "@Alice", " @alice "])
+def test_neither_letter_case_nor_the_sign_before_a_name_matters(client, alice, name):
     client.post("/login/", {"username": name, "password": PASSWORD})
     assert signed_in(client)
 
