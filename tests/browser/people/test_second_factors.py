@@ -59,14 +59,20 @@ def add_passkey(page):
     said(page, "Your passkey was added.")
 
 
-def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
-    ida, page = name("Ida"), window(base_url=origin)
-    person = Person(page)
-    sign_up(page, ida)
+def before_a_login(page, name, **options):
+    """A person with a passkey, whose browser is logged out and at the login. They do nothing until they say yes."""
+    person = Person(page, **options)
+    sign_up(page, name)
     add_passkey(page)
     log_out(page)
     person.says(False)
     page.goto("/login/")
+    return person
+
+
+def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
+    ida, page = name("Ida"), window(base_url=origin)
+    person = before_a_login(page, ida)
     expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
     fits(page, scripts=True)
     fill_in_login(page, ida)
@@ -99,12 +105,7 @@ OLDER_KEY = {"protocol": "u2f", "transport": "usb", "hasResidentKey": False, "ha
 
 def test_an_older_security_key_is_a_second_factor(window, origin, name):
     ida, page = name("Ida"), window(base_url=origin)
-    person = Person(page, **OLDER_KEY, isUserVerified=False)
-    sign_up(page, ida)
-    add_passkey(page)
-    log_out(page)
-    person.says(False)
-    page.goto("/login/")
+    person = before_a_login(page, ida, **OLDER_KEY, isUserVerified=False)
     fill_in_login(page, ida)
     expect(page.get_by_text(f"The password of @{ida} was right.")).to_be_visible()
     person.says(True)
@@ -140,12 +141,7 @@ COUNTS = """
 
 def test_a_double_click_asks_for_a_passkey_once(window, origin, name):
     page = window(base_url=origin)
-    person = Person(page)
-    sign_up(page, name("Kim"))
-    add_passkey(page)
-    log_out(page)
-    person.says(False)
-    page.goto("/login/")
+    before_a_login(page, name("Kim"))
     page.evaluate(COUNTS)
     page.get_by_role("button", name="Use a passkey").dblclick()
     page.wait_for_function("() => window.asked > 0")

@@ -17,6 +17,12 @@ def options(page):
     return suggestions(page).get_by_role("option")
 
 
+def offered(page, tag):
+    """It is typed, and both tags are in the list."""
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+
+
 @pytest.fixture
 def tag(raw, name):
     """A prefix of its own, with two tags: the second is used more."""
@@ -42,32 +48,22 @@ def test_arrow_keys_choose_and_enter_takes(page, tag):
 
 
 def test_tab_takes_the_chosen_line_and_otherwise_leaves_the_field(page, tag):
-    composer(page).press_sequentially(f"#{tag}")
-    expect(options(page)).to_have_count(2)
+    offered(page, tag)
     composer(page).press("ArrowUp")
     composer(page).press("Tab")
     expect(composer(page)).to_have_value(f"#{tag}_one ")
-    composer(page).press_sequentially(f"#{tag}")
-    expect(options(page)).to_have_count(2)
+    offered(page, tag)
     composer(page).press("Tab")
     expect(composer(page)).not_to_be_focused()
     expect(suggestions(page)).to_have_count(0)
 
 
-def test_escape_closes_the_list_and_keeps_the_text(page, tag):
-    composer(page).press_sequentially(f"#{tag}")
-    expect(options(page)).to_have_count(2)
-    composer(page).press("Escape")
-    expect(suggestions(page)).to_have_count(0)
-    expect(composer(page)).to_have_value(f"#{tag}")
-
-
-def test_enter_without_a_choice_is_a_line_break(page, tag):
-    composer(page).press_sequentially(f"#{tag}")
-    expect(options(page)).to_have_count(2)
-    composer(page).press("Enter")
-    expect(composer(page)).to_have_value(f"#{tag}\n")
-    expect(suggestions(page)).to_have_count(0)
+def test_enter_without_a_choice_is_a_line_break_and_escape_keeps_the_text_both_close_the_list(page, tag):
+    for key, text in (("Enter", f"#{tag}\n"), ("Escape", f"#{tag}\n#{tag}")):
+        offered(page, tag)
+        composer(page).press(key)
+        expect(composer(page)).to_have_value(text)
+        expect(suggestions(page)).to_have_count(0)
 
 
 def test_a_name_is_completed_in_the_middle_of_a_text(page, bob):
@@ -114,8 +110,7 @@ def test_the_list_stays_while_more_is_typed(page, tag):
 
 
 def test_enter_chooses_nothing_that_was_marked_before_more_was_typed(page, tag):
-    composer(page).press_sequentially(f"#{tag}")
-    expect(options(page)).to_have_count(2)
+    offered(page, tag)
     page.keyboard.press("ArrowDown")
     page.route("**/complete/**", lambda route: None)  # never answered
     page.keyboard.type("x")

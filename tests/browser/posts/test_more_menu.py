@@ -184,16 +184,6 @@ def test_the_picture_leads_to_its_author(home, bob):
     expect(page).to_have_url(f"/@{bob.user.username}/")
 
 
-def test_the_menu_of_a_profile_mutes_for_a_while(window, store, alice, bob, raw):
-    page = window(alice, at=f"/@{bob.user.username}/")
-    page.get_by_role("link", name=f"More about {bob.user.username}").click()
-    page.get_by_text(f"Mute {bob.user.username}").click()
-    page.get_by_role("button", name="For a week").click()
-    said(page, "You no longer see posts by")
-    expect(page).to_have_url(f"/@{bob.user.username}/")
-    assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) < 4_000_000_000
-
-
 # ---- a post is deleted after a confirmation, and stays deleted
 
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
-from tests.browser.support.steps import held, stayed, stays
+from tests.browser.support.steps import held, let_slow_answers_come, stayed, stays
 from tests.support.stored_keys import publish
 
 POSTS = 45  # two pages and a bit
@@ -145,12 +145,11 @@ def test_back_leads_nowhere_else_when_the_older_posts_do_not_come(history, page,
     older(page).click()
     expect(posts(page)).to_have_count(40)
     posts(page).nth(30).locator("time").click()
-    page.route("**/?before=*", lambda route: route.fulfill(status=503))
+    waiting = held(page, "**/?before=*")
     went = []
     page.on("framenavigated", lambda _: went.append(page.url))
-    with page.expect_response("**/?before=*"):
-        page.go_back()
-    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    page.go_back()
+    let_slow_answers_come(page, waiting, lambda route: route.fulfill(status=503))
     expect(posts(page)).to_have_count(20)
     page.reload()
     assert {urlsplit(url).query for url in went} == {""}

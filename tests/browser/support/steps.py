@@ -1,6 +1,7 @@
 """What people do on the site, as they see it: by names and roles, never by classes."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Locator, Page, Route, expect
@@ -128,10 +129,12 @@ def held(page: Page, address: str | re.Pattern[str]) -> list[Route]:
     return waiting
 
 
-def let_slow_answers_come(page: Page, waiting: list[Route]) -> None:
+def let_slow_answers_come(
+    page: Page, waiting: list[Route], answered: Callable[[Route], None] = Route.continue_
+) -> None:
     """The `held` requests are answered, and the page has done what it does with the answers: as long as one lacks, a
     line at the top says that it is slow."""
     expect(page.locator("html")).to_have_class(SLOW)
     while waiting:
-        waiting.pop().continue_()
+        answered(waiting.pop())
     expect(page.locator("html")).not_to_have_class(SLOW)
