@@ -2,7 +2,7 @@
 
 import html
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 TAG = re.compile(r"<[^>]+>")
 BLOCK = re.compile(r"</?(?:p|div|ul|ol|li|h[1-6]|section|form|nav|aside|header|footer)\b[^>]*>")  # on lines of its own
@@ -11,6 +11,7 @@ POST = re.compile(r'id="post-(\d+)"')
 META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
 MARK = re.compile(r"<mark>(.*?)</mark>")
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
+OLDER = re.compile(r'href="([^"]*)" rel="next"')
 
 
 def page_of(response, status=200):
@@ -32,6 +33,15 @@ def names(response):
 def post_ids(response):
     """The ids of the posts on the page, in its order, also of those that have only their place there."""
     return [int(pid) for pid in POST.findall(response.content.decode())]
+
+
+def with_older(client, address):
+    """The page at this address and all older ones, each as the link on the one before leads to it."""
+    while address:
+        page = client.get(address)
+        yield page
+        older = OLDER.search(page.content.decode())
+        address = older and urljoin(address, html.unescape(older[1]))
 
 
 def meta_tags(page):

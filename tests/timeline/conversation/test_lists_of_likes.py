@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.http.page_text import post_ids, text_of
+from tests.support.http.page_text import post_ids, text_of, with_older
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
@@ -132,11 +132,7 @@ def test_many_quotes_have_pages(browser, alice, bob, raw):
     write_posts(raw, 1, [1])
     for pid in range(2, 47):
         quote(raw, 2, pid, quoted=1)
-    seen, path = [], "/@Alice/1/quotes/"
-    while path:
-        seen += post_ids(browser().get(path))
-        older = re.search(r'href="(\?before=\d+)"', browser().get(path).content.decode())
-        path = older and f"/@Alice/1/quotes/{older[1]}"
+    seen = [pid for page in with_older(browser(), "/@Alice/1/quotes/") for pid in post_ids(page)]
     assert seen == [*range(46, 1, -1)]
 
 

@@ -1,13 +1,12 @@
 """Whatever is searched, a page costs a bounded number of round trips, commands and posts; it says where it stopped."""
 
 import html
-import re
 
 import pytest
 from django.conf import settings
 
 from retwis_site.store.local_cache import Memory
-from tests.support.http.page_text import post_ids, text_of
+from tests.support.http.page_text import OLDER, post_ids, text_of, with_older
 from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
@@ -17,7 +16,6 @@ from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, KnownPeople, Matching, parse
 from timeline.search.searching import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST, READS
 
-OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 RANGES = MOST_RANGES + 6
 GROUPS = 2  # of ranges, in which MOST_RANGES may be
 MOST_COMMANDS = (NEWEST_RANGES + GROUPS) * MOST_TERMS + (MOST_RANGES - NEWEST_RANGES) * RAREST  # that read the index
@@ -30,12 +28,7 @@ def older_of(page):
 
 
 def all_pages(client, query):
-    pages, address = [], f"?{query}"
-    while address:
-        page = client.get(f"/search/{address}")
-        pages.append(page)
-        address = older_of(page)
-    return pages
+    return [*with_older(client, f"/search/?{query}")]
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from retwis_site.store import snowflake
-from tests.support.http.page_text import marked, post_ids, text_of
+from tests.support.http.page_text import marked, post_ids, text_of, with_older
 from tests.support.people import register
 from tests.support.stored_posts import DAY, write_answer, write_indexed, write_tag
 from timeline.posts.repository import Posts
@@ -17,7 +17,6 @@ from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.index import Indexing
 from timeline.search.query import LONGEST_QUERY
 
-OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 TEXTS = {1: "Green tea", 2: "Black tea & <b>cake</b>", 3: "Coffee", 4: "Teas of 東京都", 5: "Tea, a green one #Tea"}
 
 
@@ -152,12 +151,7 @@ def test_the_scopes_are_links_that_keep_the_query(posts, browser, alice):
 def test_a_page_leads_to_older_posts_and_none_comes_twice(raw, store, browser, alice):
     write_indexed(raw, store, alice.user.uid, {pid: f"tea {pid}" for pid in range(1, 46)})
     Indexing(store).index(range(1, 46))  # a record twice does no harm
-    client, address, pages = browser(alice), "?q=tea&in=mine", []
-    while address:
-        page = client.get(f"/search/{address}")
-        pages.append(post_ids(page))
-        older = OLDER.search(page.content.decode())
-        address = html.unescape(older[1]) if older else None
+    pages = [post_ids(page) for page in with_older(browser(alice), "/search/?q=tea&in=mine")]
     assert [len(pids) for pids in pages] == [20, 20, 5]
     assert [pid for pids in pages for pid in pids] == list(range(45, 0, -1))
 

@@ -1,13 +1,12 @@
 """The pages of tags: of one, at its folded address, and of those that the viewer follows."""
 
-import re
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.http.page_text import page_of, post_ids, text_of
+from tests.support.http.page_text import page_of, post_ids, text_of, with_older
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.relations import TagFollows
 from timeline.tags.tags import MOST_FOLLOWED, NewestIds, merged
@@ -54,12 +53,7 @@ def test_a_tag_whose_posts_are_gone_has_an_empty_page(browser, raw, alice):
 def test_older_posts_stand_on_the_next_page(browser, raw, alice):
     write_posts(raw, 1, range(1, 51))
     write_tag(raw, "many", range(1, 51))
-    client, address, seen = browser(), "/tags/many/", []
-    while address:
-        answer = client.get(address)
-        seen.append(post_ids(answer))
-        older = re.search(r'href="(\?before=\d+)" rel="next"', answer.content.decode())
-        address = f"/tags/many/{older[1]}" if older else None
+    seen = [post_ids(page) for page in with_older(browser(), "/tags/many/")]
     assert seen == [list(range(50, 30, -1)), list(range(30, 10, -1)), list(range(10, 0, -1))]
 
 

@@ -1,11 +1,9 @@
 """The global timeline: everyone's newest posts, rebuilt from the posts themselves."""
 
-import re
-
 import pytest
 
 from retwis_site.store.local_cache import Memory
-from tests.support.http.page_text import post_ids
+from tests.support.http.page_text import page_of, post_ids, with_older
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_recent
@@ -61,18 +59,12 @@ def test_with_many_deleted_posts_a_rebuild_reads_lower_ids(browser, alice, raw):
 
 def test_the_last_page_says_that_older_posts_are_not_kept(browser, alice, raw):
     write_posts(raw, 1, range(1, 1201))
-    client, seen, url = browser(), [], "/timeline/"
-    for _ in range(60):
-        answer = client.get(url)
-        seen += post_ids(answer)
-        older = re.search(r"\?before=(\d+)", answer.content.decode())
-        if not older:
-            break
-        url = f"/timeline/?before={older[1]}"
+    pages = [*with_older(browser(), "/timeline/")]
+    seen = [pid for page in pages for pid in post_ids(page)]
     assert seen[:200] == list(range(1200, 1000, -1))
     assert 750 <= len(seen) <= 1000
     assert seen == list(range(1200, 1200 - len(seen), -1))
-    assert "This list ends here." in answer.content.decode()
+    assert "This list ends here." in page_of(pages[-1])
 
 
 def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):

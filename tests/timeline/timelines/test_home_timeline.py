@@ -2,7 +2,6 @@
 to people who follow both, its author and the person answered."""
 
 import random
-import re
 
 import pytest
 import redis
@@ -10,7 +9,7 @@ import redis
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Store
-from tests.support.http.page_text import post_ids
+from tests.support.http.page_text import post_ids, with_older
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
@@ -18,8 +17,6 @@ from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines import home as homes_module
 from timeline.timelines.home import Homes, HomeSources
-
-OLDER = re.compile(r"\?before=(\d+)")
 
 
 def all_pages(store, login, limit=1000):
@@ -216,12 +213,7 @@ def test_a_page_of_dead_ids_has_a_next_page(store, alice, raw):
 
 def test_the_older_links_lead_to_the_first_post(browser, store, alice, raw):
     write_posts(raw, 1, range(1, 46))
-    client, seen, url = browser(alice), [], "/"
-    while url:
-        answer = client.get(url)
-        seen += post_ids(answer)
-        older = OLDER.search(answer.content.decode())
-        url = f"/?before={older[1]}" if older else None
+    seen = [pid for page in with_older(browser(alice), "/") for pid in post_ids(page)]
     assert seen == list(range(45, 0, -1))
 
 

@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.http.page_text import CANONICAL, post_ids, text_of
+from retwis_site.store.chunks import answer
+from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
@@ -124,12 +125,7 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     raw.zadd("followers:2", {str(uid): uid for uid in range(1, size + 501)})
     comparison = compare("followers:2", size + 500, "following:1", size)
     assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
-    pipe = store.pipeline()
-    smaller = comparison.ask_smaller(pipe)
-    pipe.execute()
-    answer = comparison.ask_shared(pipe, smaller.value)
-    pipe.execute()
-    shared = answer.value
+    shared = answer(store, comparison.ask_shared, answer(store, comparison.ask_smaller))
     assert str(shared.number) == expected
     assert shared.first == (1, 2, 3, 4)
 
@@ -228,30 +224,21 @@ def test_the_tab_that_is_open_is_marked(browser, alice, raw):
 
 
 @pytest.mark.parametrize("path", ["/@Alice/", "/@Alice/replies/"])
-def test_each_tab_has_pages_down_to_the_first_post(shown, browser, raw, path):
+def test_each_tab_has_pages_down_to_the_first_post(browser, alice, bob, raw, path):
     write_posts(raw, 2, [1])
     for pid in range(2, 302):
         write_posts(raw, 1, [pid]) if pid % 7 == 0 else write_answer(raw, 1, pid, parent=1)
-    seen, asked = [], path
-    while asked:
-        seen += shown(asked)
-        older = re.search(r'href="(\?before=\d+)"', browser().get(asked).content.decode())
-        asked = older and path + older[1]
+    seen = [pid for page in with_older(browser(), path) for pid in post_ids(page)]
     assert seen == [pid for pid in range(301, 1, -1) if "replies" in path or pid % 7 == 0]
 
 
-def test_posts_below_very_many_answers_to_others_can_be_reached_at_each_visit(shown, browser, alice, bob, raw):
+def test_posts_below_very_many_answers_to_others_can_be_reached_at_each_visit(browser, alice, bob, raw):
     write_posts(raw, 2, [1])
     write_posts(raw, 1, [2, 3])
     for pid in range(4, 260):
         write_answer(raw, 1, pid, parent=1)
     for _ in range(3):
-        seen, asked = [], "/@Alice/"
-        while asked:
-            seen += shown(asked)
-            older = re.search(r'href="(\?before=\d+)"', browser().get(asked).content.decode())
-            asked = older and "/@Alice/" + older[1]
-        assert seen == [3, 2]
+        assert [pid for page in with_older(browser(), "/@Alice/") for pid in post_ids(page)] == [3, 2]
 
 
 def test_a_profile_full_of_answers_to_others_costs_one_round_trip_more(browser, alice, bob, raw, round_trips):
