@@ -10,7 +10,7 @@ The words are those of Unicode's rules (UAX #29), with four differences, each fo
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -180,21 +180,18 @@ _elided = regex.compile(
 _lock = Lock()  # a stemmer is not safe for threads
 
 
-def _stem_of(language: str) -> Stem:
-    """What finds the stem of a word in a language."""
-    stemmer = Stemmer.Stemmer(language, 0)
-
-    def stem(folded: str) -> str:
-        before = _elided(folded)
-        word = folded[before.end() :] if before is not None else folded
-        with _lock:
-            found: str = stemmer.stemWord(word)
-        return found if len(found) >= SHORTEST_STEM else word
-
-    return stem
+def _stem(stemmer: Stemmer.Stemmer, folded: str) -> str:
+    before = _elided(folded)
+    word = folded[before.end() :] if before is not None else folded
+    with _lock:
+        found: str = stemmer.stemWord(word)
+    return found if len(found) >= SHORTEST_STEM else word
 
 
-_STEMS = {script: tuple(map(_stem_of, languages)) for script, languages in _LANGUAGES.items()}
+_STEMS: dict[str, Sequence[Stem]] = {
+    script: [partial(_stem, Stemmer.Stemmer(language, 0)) for language in languages]
+    for script, languages in _LANGUAGES.items()
+}
 
 
 def written_terms(word: Word) -> set[str]:
