@@ -4,6 +4,7 @@ Logins and password changes too. What a form of the site does is killed in `kill
 import io
 
 import pytest
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
@@ -13,9 +14,8 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Verified
 from accounts.users.names import NameIndex
 from retwis_site.jobs.worker import drain
-from retwis_site.store.client import Store
-from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, signed_in
+from tests.support.protocols.small_site import finish_jobs
 from tests.support.removed_accounts import home_texts
 from tests.support.stored_keys import expected_name_entries, name_entries, ranking
 from tests.support.stores.key_layouts import noted
@@ -26,13 +26,6 @@ from timeline.posts.repository import Posts
 from timeline.relations.edges import Edges
 from timeline.relations.relations import FOLLOW, Follows
 from timeline.timelines.everyone import EveryoneTimeline
-
-
-def finish_jobs(store: Store, raw) -> None:
-    drain_due(store, raw)
-    assert noted(raw) == []
-    assert raw.keys("lease:*") == []
-
 
 STEPS = range(1, 9)
 
@@ -45,7 +38,7 @@ def killed_at(step, work):
 
 
 @pytest.mark.parametrize("step", range(1, 11))
-def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
+def test_a_post(store, layout, alice, bob, raw, step):
     layout.begin_at(1)
     Follows(store).follow(2, 1)
     home_texts(store, bob)
@@ -70,10 +63,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, monkeypatch, step):
-    from django.contrib.auth import authenticate
-    from django.contrib.auth.hashers import make_password
-
+def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, step):
     give_old_password(raw, 1)
     killed_at(step, lambda: Sessions(store).change_password(1, make_password("another one")))
     finish_jobs(store, raw)
@@ -84,7 +74,7 @@ def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, mon
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, step):
+def test_a_new_display_name_after_a_killed_one(store, alice, raw, step):
     """The killed change may leave an index entry, which `cleanup` removes."""
     index = NameIndex(store)
     killed_at(step, lambda: index.edit(alice.user, "Ann", ""))
@@ -118,7 +108,7 @@ def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     assert ranking(raw) == {"1": 1}
 
 
-def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, monkeypatch):
+def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw):
     Follows(store).follow(2, 1)
     raw.zadd("following:2", {"1": LONG_AGO})
     raw.zadd("followers:1", {"2": LONG_AGO})

@@ -127,9 +127,10 @@ class Acts:
 
 
 def finish_jobs(store, raw):
-    """Make all jobs due and let a worker finish them."""
+    """Make all jobs due and let a worker finish them. It leaves no lease."""
     drain_due(store, raw)
     assert noted(raw) == []
+    assert raw.keys("lease:*") == []
 
 
 def existing_posts(raw, uids):
