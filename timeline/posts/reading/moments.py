@@ -6,7 +6,7 @@ those of the counter are lower and older. A post with an older date than its nei
 brought from another site, may stand on the other side.
 """
 
-from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from retwis_site.store import keys
@@ -40,26 +40,11 @@ def moment(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
 
 
 def _closer(store: Store, seconds: int, first: int, after: int) -> Bounds:
+    """Closer bounds: of the posts between that are asked, up to which all are older, and from which on none is."""
     step, highest = max(1, (after - first) // POSTS_A_LOOK), after - 1
     pids = [*range(first + step, highest, step), highest] if highest > first else []
     stored = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
     times = [(pid, stored_time(keys.post(pid), when)) for pid, when in stored.items() if when is not None]
-    return Bounds(_last_below(times, seconds, first), _first_above(times, seconds, after))
-
-
-def _last_below(times: Sequence[tuple[int, int]], seconds: int, first: int) -> int:
-    """The highest of these ids that is older than the moment, as are all lower ones; `first` without one."""
-    for pid, when in times:
-        if when >= seconds:
-            break
-        first = pid
-    return first
-
-
-def _first_above(times: Sequence[tuple[int, int]], seconds: int, after: int) -> int:
-    """The lowest of these ids that is not older than the moment, as are all higher ones; `after` without one."""
-    for pid, when in reversed(times):
-        if when < seconds:
-            break
-        after = pid
-    return after
+    older = takewhile(lambda one: one[1] < seconds, times)
+    newer = takewhile(lambda one: one[1] >= seconds, reversed(times))
+    return Bounds(max((pid for pid, _ in older), default=first), min((pid for pid, _ in newer), default=after))
