@@ -484,10 +484,8 @@ class PostNotices(Repository):
 
     def _authors(self, posts: Collection[Cause]) -> dict[int, int]:
         """The authors of the quoted posts, without those that are gone. One round trip; none without a quote."""
-        quotes = [post.links.quote for post in posts if post.links.quote]
-        stored = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), quotes)
-        authors = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
-        return {pid: author for pid, author in authors.items() if author}
+        known = authors_of(self._store, [post.links.quote for post in posts if post.links.quote])
+        return {pid: one.author for pid, one in known.items() if one.author}
 
 
 def _ask_concerned(pipe: Pipe, post: Cause, notices: Mapping[int, Notice]) -> Result[Concerned]:

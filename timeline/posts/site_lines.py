@@ -24,7 +24,7 @@ from timeline.posts.entities import NO_MEDIA, DeletedBy, Links, Media, Picture, 
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading import records
 from timeline.posts.repository import MOST_ABOVE
-from timeline.posts.settling import QUOTES, REPLIES, listings_of, queue_spellings
+from timeline.posts.settling import QUOTES, REPLIES, authors_of, listings_of, queue_spellings
 from timeline.relations.relation import Counts
 
 # The links in a line, in its order. Of those of a deleted post, only its place is left.
@@ -298,7 +298,6 @@ def _named(post: records.Record) -> dict[str, int]:
 
 def _authors(store: Store, pids: set[int]) -> dict[int, User]:
     """The authors of these posts, without deleted accounts. Two round trips; none without posts."""
-    stored = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
-    uids = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
-    people = Users(store).people({uid for uid in uids.values() if uid is not None})
-    return {pid: people[uid] for pid, uid in uids.items() if uid in people}
+    known = authors_of(store, pids)
+    people = Users(store).people({one.author for one in known.values() if one.author})
+    return {pid: people[one.author] for pid, one in known.items() if one.author in people}
