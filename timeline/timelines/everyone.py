@@ -34,7 +34,6 @@ class EveryoneList:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._ids = post_ids(store)
         self._shards = len(keys.timeline.all())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timeline.all()]
 
@@ -88,7 +87,7 @@ class EveryoneList:
     def recent(self) -> tuple[set[int], int]:
         """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS
         is `incr`."""
-        found = answers(self._store, lambda pipe, key: pipe.zrevrange(key, 0, -1), self._ids.recents())
+        found = answers(self._store, lambda pipe, key: pipe.zrevrange(key, 0, -1), post_ids(self._store).recents())
         recent = [(stored_ids(key, members), len(members)) for key, members in found.items()]
         # A set of RECENT ids may have lost lower ones.
         lowest = max((pids[-1] for pids, size in recent if pids and size >= RECENT), default=0)
