@@ -3,7 +3,7 @@ the families of all keys."""
 
 from collections.abc import Mapping, Sequence
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.conf import settings
@@ -402,7 +402,7 @@ class Sample:
     examples: Mapping[str, Sequence[str]]  # some keys of each family, found by this page
     total: int  # all keys on all servers, also those of other programs
     further: ScanPlace | None  # None: all keys were looked at
-    refusals: Sequence[str] = field(default=())  # what the store refused, each a sentence
+    refusals: Sequence[str] = ()  # what the store refused, each a sentence
 
     @property
     def looked_at(self) -> int:

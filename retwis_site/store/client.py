@@ -271,9 +271,11 @@ class Store(Commands):
             return [Store(OneServer(server)) for server in self.transport.servers()]
 
     def look_again(self, queued: Sequence[Queued]) -> None:
-        """For the first commands of each connection. Errors as for `Gate.pass_`."""
+        """For the first commands of each connection: a restarted server may have loaded other data, so nothing counts
+        that this process knows of the store. Errors as for `Gate.pass_`."""
         if self.gate is not None:
-            self.gate.look_again(_names(queued))
+            self.gate.close()
+            self.gate.pass_(_names(queued))
 
     def require(self) -> None:
         """Called right before commands are sent. Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""

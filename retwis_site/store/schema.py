@@ -149,12 +149,6 @@ class Gate:
         self.is_open = False
         self.is_foreign = False  # as the last look has found
 
-    def look_again(self, commands: Iterable[str]) -> None:
-        """For the first commands of a connection. A restarted server may have loaded other data, so nothing counts that
-        this process knows of the store. Round trips of `examine`. Returns or raises like `pass_`."""
-        self.close()
-        self.pass_(commands)
-
     def close(self) -> None:
         """Look again before the next commands, and forget what this process knows of the store."""
         self.is_open = False
