@@ -25,10 +25,6 @@ SETTINGS: dict[str, str] = {}  # name -> default, of all that were read
 # ---- The kinds
 
 
-def text(value: str) -> str:
-    return value
-
-
 def switch(value: str) -> bool:
     if value.lower() not in {"1", "true", "yes", "on", "0", "false", "no", "off"}:
         raise ValueError("Set 1 or 0.")

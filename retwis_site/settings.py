@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from retwis_site import environment
-from retwis_site.environment import env, list_of, matching, number, one_of, switch, text
+from retwis_site.environment import env, list_of, matching, number, one_of, switch
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
@@ -42,16 +42,16 @@ def _make_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-ENV_FILE = env("RETWIS_ENV_FILE", text)
+ENV_FILE = env("RETWIS_ENV_FILE", str)
 IN_ENV_FILE = environment.read_env_file(ENV_FILE) if ENV_FILE else set[str]()
 
 # --- The site ---------------------------------------------------------------------------------------------------------
 
-VAR_DIR = Path(env("VAR_DIR", text) or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
+VAR_DIR = Path(env("VAR_DIR", str) or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
 DEBUG = env("DEBUG", switch, "0")
 HTTPS = env("HTTPS", switch, "0")
-REDIS_URL = env("REDIS_URL", text)  # empty: the embedded server
-SECRET_KEY = env("SECRET_KEY", text) or kept_secret(VAR_DIR / "secret_key")
+REDIS_URL = env("REDIS_URL", str)  # empty: the embedded server
+SECRET_KEY = env("SECRET_KEY", str) or kept_secret(VAR_DIR / "secret_key")
 _NAMES = env("ALLOWED_HOSTS", list_of(environment.host))
 ALLOWED_HOSTS = _NAMES or ["localhost", "127.0.0.1", "[::1]"]
 PUBLIC = HTTPS or bool(_NAMES)  # whether others reach the site: then it never starts a store of its own
@@ -159,7 +159,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = f"{SCRIPT_NAME}/static/"
-STATIC_ROOT = Path(env("STATIC_DIR", text) or VAR_DIR / "static").resolve()
+STATIC_ROOT = Path(env("STATIC_DIR", str) or VAR_DIR / "static").resolve()
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.public_cache.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = PACKAGE / "root"  # icons that browsers request by fixed names
@@ -204,11 +204,11 @@ if TRUSTED_PROXIES:
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
 EMBEDDED = env("EMBEDDED", switch, "0")  # whether a public site may use the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", one_of("server", "sentinel", "cluster", "twemproxy"), "server")
-REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE", text)
-REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME", text)  # of the sentinels; REDIS_URL has that of the primary
-REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD", text)
-REDIS_NODES = env("REDIS_NODES", list_of(text))  # behind a proxy: the servers, for commands that SCAN
-REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX", text)
+REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE", str)
+REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME", str)  # of the sentinels; REDIS_URL has that of the primary
+REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD", str)
+REDIS_NODES = env("REDIS_NODES", list_of(str))  # behind a proxy: the servers, for commands that SCAN
+REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX", str)
 # Seconds to connect, and for each reply. Shorter where another server can take over.
 REDIS_TIMEOUT = 0.5 if REDIS_TOPOLOGY in {"sentinel", "cluster"} else 1.0
 # Ids of posts and users: from counters, or from the time.

@@ -9,8 +9,9 @@ known of each command.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from redis.client import NEVER_DECODE
@@ -130,7 +131,7 @@ class Commands(ABC):
     @command
     def hset(self, key: str, fields: Mapping[str, str]) -> int:
         """The number of new fields."""
-        return self.send("HSET", key, *_flat(fields.items()))
+        return self.send("HSET", key, *chain.from_iterable(fields.items()))
 
     @command
     def hsetnx(self, key: str, field: str, value: str) -> int:
@@ -355,10 +356,6 @@ _OF_EACH = (
 )
 FACTS = {name: facts for facts, names in _OF_EACH for name in names.split()}
 READS = {name for name, facts in FACTS.items() if facts.reads}
-
-
-def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [part for pair in pairs for part in pair]
 
 
 def _scored(members: Mapping[str, float]) -> list[str | float]:
