@@ -1,5 +1,6 @@
 """The command line: `manage.py` in a checkout, `retwis` where the package is installed."""
 
+import errno
 import os
 import platform
 import signal
@@ -8,8 +9,8 @@ from collections.abc import Iterator
 
 
 def main() -> None:
-    """Run the command in the arguments. A setting that is wrong is one line, as with every other error of a command; a
-    reader of its output that has enough, such as `head`, ends it without a word."""
+    """Run the command in the arguments. A setting that is wrong and a full disk are one line, as with every other error
+    of a command; a reader of its output that has enough, such as `head`, ends it without a word."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
@@ -24,9 +25,12 @@ def main() -> None:
             sys.stdout.flush()
     except ImproperlyConfigured as error:
         sys.exit(f"CommandError: {error}")
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when Python ends
-        sys.exit(128 + signal.SIGPIPE)
+        full = f"CommandError: The output could not be written: {error.strerror}. Free some of its disk."
+        sys.exit(full if error.errno == errno.ENOSPC else 128 + signal.SIGPIPE)
 
 
 def _versions() -> Iterator[str]:

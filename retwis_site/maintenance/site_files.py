@@ -150,10 +150,15 @@ def _real(path: Path) -> Path:
 
 
 def spooled(pipe: IO[bytes]) -> IO[bytes]:
-    """What a pipe gives, in a file without a name in VAR_DIR: a pipe cannot be read twice. Raises OSError."""
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    file = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  the caller closes it
-    shutil.copyfileobj(pipe, file)
+    """What a pipe gives, in a file without a name in VAR_DIR: a pipe cannot be read twice. Raises NotDone."""
+    try:
+        settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+        file = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  the caller closes it
+        shutil.copyfileobj(pipe, file)
+        file.flush()
+    except OSError as error:
+        fix = "Set VAR_DIR to a folder with room for all of it, or name a file instead of `-`."
+        raise NotDone(f"The input cannot be kept in {settings.VAR_DIR}: {error.strerror}. {fix}") from error
     return file
 
 

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -252,6 +253,13 @@ def test_a_pipe_is_read_too(full_site, tmp_path, monkeypatch, var):
     call_command("import", "-", verbosity=0)
     assert full_site.get("next_user_id") == "4"
     assert [path for path in var.iterdir() if path.is_file()] == []
+
+
+def test_a_pipe_that_the_disk_has_no_room_for_is_refused_and_the_message_names_the_folder(raw, monkeypatch, var):
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: Path("/dev/full").open("wb"))  # noqa: SIM115
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(site_file([person(1, "alice")]))))
+    refuses(rf"cannot be kept in {var}: No space left on device\. Set VAR_DIR", "import", "-")
+    assert raw.dbsize() == 0
 
 
 def test_a_store_with_people_is_refused_and_stays_as_it_is(full_site, tmp_path):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import redis
@@ -144,6 +145,20 @@ def test_a_reader_that_has_enough_ends_a_command_without_a_word(store, tmp_path,
     os.close(writing)
     assert process.returncode == 128 + signal.SIGPIPE
     assert [line for line in process.stderr.decode().splitlines() if not line.startswith("Store: ")] == []
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+@pytest.mark.processes
+def test_a_full_disk_below_the_output_of_a_command_is_one_line(store, tmp_path):
+    command = [sys.executable, "manage.py", "doctor"]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            command, cwd=settings.BASE_DIR, env=environment(tmp_path), stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert ended.returncode == 1
+    _, line = ended.stderr.splitlines()
+    assert line == "CommandError: The output could not be written: No space left on device. Free some of its disk."
 
 
 @pytest.mark.real_server
