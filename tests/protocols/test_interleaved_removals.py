@@ -1,9 +1,7 @@
 """Actions interleaved with the deletion of an account, with and without killed processes: no data of it is left."""
 
-import contextlib
 import io
 import itertools
-import json
 from functools import partial
 
 import pyotp
@@ -26,6 +24,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import account_sets
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
+from tests.support.maintenance.doctor_report import report_of
 from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
@@ -168,15 +167,8 @@ def test_no_data_of_a_deleted_account_is_left(acts, store, raw, layout, capsys, 
         for uid in deleted(raw):
             assert set(raw.hgetall(f"user:{uid}")) == {"username", "deleted"}, seed
         assert noted(raw) == [], seed
-        assert_no_inconsistencies(capsys, seed)
+        assert report_of(capsys)[1]["errors"] == [], seed
     assert deletions >= examples(RUNS) // 2
-
-
-def assert_no_inconsistencies(capsys, where):
-    capsys.readouterr()
-    with contextlib.suppress(SystemExit):
-        call_command("doctor", "--json")
-    assert json.loads(capsys.readouterr().out)["errors"] == [], where
 
 
 # ---- The whole deletion of an account comes between two parts of a round trip of another change: nothing of it is

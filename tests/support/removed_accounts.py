@@ -1,14 +1,10 @@
 """Sites with an account that is deleted, the deletion at any moment, and what is left of the account."""
 
-import contextlib
-import json
-
-from django.core.management import call_command
-
 from accounts.signing_in.viewer import Viewer
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
+from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import register
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stored_posts import write_posts
@@ -47,11 +43,7 @@ def delete_and_remove(store, login):
 
 def doctor_findings(capsys, *options):
     """What `doctor` finds, as two dicts from a check's label to a number: inconsistencies and orphans."""
-    capsys.readouterr()
-    with contextlib.suppress(SystemExit):
-        call_command("doctor", "--json", *options)
-    report = json.loads(capsys.readouterr().out)
-    return tuple({check["check"]: check["found"] for check in report[kind]} for kind in ("errors", "debris"))
+    return doctor(capsys, *options)[1:]
 
 
 def alice_with_twelve(store, raw, monkeypatch):
