@@ -30,11 +30,15 @@ def lies_at_the_bottom(page):
     return all(bottom - 100 <= box["y"] and box["y"] + box["height"] <= bottom + 1 for box in boxes)  # a border
 
 
-def test_the_bar_stays_at_the_bottom_while_the_page_is_scrolled(page):
+def test_the_bar_stays_at_the_bottom_while_the_page_is_scrolled_and_hides_nothing_of_its_end(page):
     assert lies_at_the_bottom(page)
     page.get_by_role("article").last.scroll_into_view_if_needed()
     assert lies_at_the_bottom(page)
     assert all(link.bounding_box()["height"] >= THUMB for link in links(page).all())
+    page.evaluate("() => window.scrollTo(0, document.documentElement.scrollHeight)")
+    end = page.get_by_role("contentinfo").get_by_role("link").last
+    box, bar = end.bounding_box(), links(page).first.bounding_box()
+    assert box["y"] + box["height"] <= bar["y"]
 
 
 def test_a_tap_goes_there_and_the_bar_says_where_one_is(page):
@@ -44,13 +48,6 @@ def test_a_tap_goes_there_and_the_bar_says_where_one_is(page):
     assert lies_at_the_bottom(page)
     links(page).filter(has_text="Home").tap()
     expect(page).to_have_url("/")
-
-
-def test_the_bar_hides_nothing_of_the_pages_end(page):
-    page.evaluate("() => window.scrollTo(0, document.documentElement.scrollHeight)")
-    end = page.get_by_role("contentinfo").get_by_role("link").last
-    box, bar = end.bounding_box(), links(page).first.bounding_box()
-    assert box["y"] + box["height"] <= bar["y"]
 
 
 @pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
