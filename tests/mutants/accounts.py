@@ -28,11 +28,16 @@ MUTANTS = [
         f"display name: {JOINS}",
         "accounts/users/names.py",
         """            pipe.execute()
-            seen = {uid: stored for uid, stored in self.stored(seen).items() if stored != seen[uid]}
+            return seen
+
+        reconcile(last.copy(), self.stored, write)
 """,
-        """            asked = {uid: pipe.hmget(keys.user(uid), StoredNames._fields) for uid in seen}
+        """            asked.update((uid, pipe.hmget(keys.user(uid), StoredNames._fields)) for uid in seen)
             pipe.execute()
-            seen = {uid: now for uid, one in asked.items() if (now := StoredNames(*one.value)) != seen[uid]}
+            return seen
+
+        asked = {}
+        reconcile(last.copy(), lambda seen: {uid: StoredNames(*asked[uid].value) for uid in seen}, write)
 """,
         (NAMES,),
     ),
