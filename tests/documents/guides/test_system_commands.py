@@ -84,6 +84,13 @@ def test_units_are_ours_or_debians():
         assert not {words[place + 1] for place, word in enumerate(words) if word == "--unit"} - known
 
 
+def test_systemd_waits_until_redis_has_loaded_its_data():
+    """Redis tells it only then that it is ready: Debian's unit has `Type=notify`, and systemd waits 90 seconds."""
+    said = [verb for _, verb, *units in commands("systemctl") if "redis-server" in units]
+    assert said[:2] == ["edit", "restart"]
+    assert "`[Service]`, and\n   below it `TimeoutStartSec=infinity`" in guides.text_of("operating")
+
+
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
     """A folder with what the guides install: /etc/retwis.env and so on. Groups are left out, and no program is run."""
