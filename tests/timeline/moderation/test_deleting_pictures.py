@@ -118,7 +118,7 @@ PAGES = ("/moderation/people/bob/", "/moderation/new/", "/moderation/people/bob/
 def test_what_its_author_has_covered_is_covered_for_staff_and_said(admin, store, post, raw, carol, address, sensitive):
     media = json.loads(raw.hget(f"post:{post}", "media"))
     raw.hset(f"post:{post}", "media", json.dumps({**media, "sensitive": sensitive}))
-    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0][0].media).rid
+    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0].media).rid
     page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
     covered = re.findall(r'<details class="covered"><summary>Sensitive pictures</summary>.*?</details>', page, re.S)
     assert sum(one.count('src="/media/') for one in covered) == (2 if sensitive else 0)
@@ -130,7 +130,7 @@ def test_a_picture_of_a_staff_page_has_a_name_for_screen_readers(admin, store, p
     media = json.loads(raw.hget(f"post:{post}", "media"))
     media["pictures"][0][3] = "A <watch>"
     raw.hset(f"post:{post}", "media", json.dumps(media))
-    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0][0].media).rid
+    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0].media).rid
     page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
     assert re.findall(r'<img[^>]* alt="([^"]+)"', page) == ["A &lt;watch&gt;", "Picture"]
     if "Delete this picture" in page:
@@ -139,7 +139,7 @@ def test_a_picture_of_a_staff_page_has_a_name_for_screen_readers(admin, store, p
 
 def test_what_is_decided_with_a_report_shows_its_pictures(admin, store, post, carol):
     """Of a post without a text, nothing else says what is chosen."""
-    there = Posts(store).read([post])[0][0].media
+    there = Posts(store).read([post])[0].media
     report(store, carol.user.uid, 2, post, body="", media=there)
     about_him = report(store, carol.user.uid, 2)
     page = admin.get(f"/moderation/reports/{about_him.rid}/?all=1").content.decode()

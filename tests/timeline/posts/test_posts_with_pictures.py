@@ -80,7 +80,7 @@ def test_where_the_text_stands_for_a_post_pictures_alone_are_named(
     """In its author's notices, its menu, the queue of the moderators, and what they tell its author."""
     pid = publish(store, 1, red, "", alt, sensitive=sensitive)
     Likes(store).like(2, pid, 1)
-    one = report(store, 2, 1, pid, body="", media=Posts(store).read([pid])[0][0].media)
+    one = report(store, 2, 1, pid, body="", media=Posts(store).read([pid])[0].media)
     make_moderator(store, 3)
     assert f'<p class="body" dir="auto"><a href="/@Alice/1/">{words}</a></p>' in page_of(
         browser(alice).get("/notifications/")
