@@ -36,6 +36,7 @@ FEATURE = Feature(
             FormField("username", "text", _("Username")),
             FormField("code", "password", _("Recovery code")),
             *fields_of(NewPasswordForm),
+            *hidden("next"),
         ),
         "reset": fields_of(NewPasswordForm),
         "recovery": (*fields_of(PresentPasswordForm), *hidden("next")),
