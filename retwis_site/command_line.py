@@ -29,7 +29,7 @@ def main() -> None:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when Python ends
-        full = f"CommandError: The output could not be written: {error.strerror}. Free some of its disk."
+        full = f"CommandError: {error.strerror}. Free some of the disk of the output, of VAR_DIR and of TMPDIR."
         sys.exit(full if error.errno == errno.ENOSPC else 128 + signal.SIGPIPE)
 
 

@@ -15,7 +15,7 @@ from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetL
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
 from accounts.signing_in import guards
 from accounts.signing_in.factors import ask_has_factor, remove_factors
-from accounts.signing_in.forms import KnownUsernameField, NewPasswordForm, PresentPasswordForm
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
@@ -39,7 +39,7 @@ class RecoverForm(NewPasswordForm):
 
     field_order = ("username", "code", "password1", "password2")
 
-    username = KnownUsernameField()
+    username = UsernameField()
     code = forms.CharField(
         label=gettext_lazy("Recovery code"),
         help_text=gettext_lazy("One of the codes that you kept. Each works once."),
@@ -57,6 +57,7 @@ JUST_NOW = 15 * 60  # seconds after a login or a registration in which the first
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def recover(request: RetwisRequest) -> HttpResponse:
     """Set a new password with a code. It ends all sessions; the user logs in with the new password."""
@@ -72,13 +73,13 @@ def recover(request: RetwisRequest) -> HttpResponse:
 
 
 def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
-    """The user of this name, when the code is one of theirs. At most five round trips. Raises TooOften,
+    """The user of this name, when the code is one of theirs. At most six round trips. Raises TooOften,
     SuspendedLogin."""
     limits, address = RateLimits(connect()), client_address(request)
     subject = login_subject(name, address)
     limits.count(RECOVERIES, address)
     limits.count(CODES, subject)
-    user = RecoveryCodes(connect()).owner(Users(connect()).find(name) or 0, code)
+    user = RecoveryCodes(connect()).owner(Users(connect()).find_typed(name) or 0, code)
     if user is None:
         logger.warning("wrong name or recovery code from %s, counted as %s", address, subject)
         return None
@@ -118,6 +119,7 @@ def _with_new_password(request: RetwisRequest, user: User, password: str, how: s
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def recovery(request: RetwisRequest) -> HttpResponse:
     """How many codes are left; a POST makes new ones and shows them, once."""

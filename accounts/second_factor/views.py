@@ -147,6 +147,7 @@ def _ask(request: RetwisRequest, template: str, question: FactorQuestion, **cont
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def second_step(request: RetwisRequest) -> HttpResponse:
     """After the password: asks for the second factor, and begins the session."""
@@ -184,6 +185,7 @@ def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
@@ -209,6 +211,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def confirm(request: RetwisRequest) -> HttpResponse:
     """Asks the signed-in user for a second factor, which then counts for ten minutes. `sudo_required` leads here."""

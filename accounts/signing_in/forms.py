@@ -52,13 +52,6 @@ class UsernameField(forms.CharField):
         super().__init__(label=_("Username"), widget=forms.TextInput(attrs=attrs), **kwargs)
 
 
-class KnownUsernameField(UsernameField):
-    """The username of an account that there is, also as pages show it: `@ann`."""
-
-    def to_python(self, value: Any) -> str:
-        return str(super().to_python(value)).removeprefix("@")
-
-
 class NewPasswordForm(forms.Form):
     """A new password, typed twice, for the account `username`; without it, for that of the field `username`."""
 
@@ -131,7 +124,7 @@ class LoginForm(forms.Form):
     Validation reads the store: round trips and errors of `authenticate()`.
     """
 
-    username = KnownUsernameField()
+    username = UsernameField()
     password = PasswordField("current-password", label=_("Password"))
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:

@@ -91,13 +91,13 @@ def keeps_opener(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespons
 
 
 def _keep_opener(response: HttpResponseBase, after: str) -> None:
-    if after.startswith(reverse("oauth_authorize")):
+    if after.partition("?")[0] == reverse("oauth_authorize"):
         response[OPENER] = KEPT
 
 
 def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view of a form with secrets, which a frozen user may send."""
-    return open_to_frozen(for_secrets(keeps_opener(for_forms(view))))
+    return open_to_frozen(for_secrets(for_forms(view)))
 
 
 def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:

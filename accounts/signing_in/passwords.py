@@ -165,11 +165,11 @@ ATTEMPTS = Limit(
 
 
 def login_subject(name: str, address: str) -> str:
-    """What LOGINS counts by: a hash of the typed name and the address, 32 hex digits for a name of any length.
+    """What LOGINS counts by: a hash of the typed name, without a sign before it, and the address: 32 hex digits.
 
     The address is part of it, so that wrong passwords from other addresses do not lock out the owner of the account.
     """
-    return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]
+    return hashlib.sha256(f"{name.lower().removeprefix('@')}\0{address}".encode(errors="replace")).hexdigest()[:32]
 
 
 class RedisBackend:
@@ -180,11 +180,11 @@ class RedisBackend:
         not when the account has a second factor.
 
         Both take the same time, except for an account with a slower hash of another Retwis, or a name that is also an
-        application's. Five round trips; four more for the first login with such a hash, one more for the first with a
-        hash of another form. Raises StoreError; raises TooOften after too many wrong passwords for this account from
-        the request's address, or after too many logins from that address. Raises SuspendedLogin for the right password
-        of a suspended account, and NotYetMember for that of an applicant, also where the name became an account's
-        meanwhile.
+        application's. Five round trips; one more for `@ann`, four more for the first login with such a hash, one more
+        for the first with a hash of another form. Raises StoreError; raises TooOften after too many wrong passwords for
+        this account from the request's address, or after too many logins from that address. Raises SuspendedLogin for
+        the right password of a suspended account, and NotYetMember for that of an applicant, also where the name became
+        an account's meanwhile.
         """
         if request is None:
             return self._verified(username, password)
@@ -207,7 +207,7 @@ class RedisBackend:
 
     def _verified(self, username: str, password: str) -> Verified | None:
         sessions = Sessions(connect())
-        uid = Users(connect()).find(username)
+        uid = Users(connect()).find_typed(username)
         stored = answer(connect(), ask_stored_password, uid) if uid is not None else None
         forms = forms_of(password)
         if uid is None or stored is None:

@@ -23,6 +23,7 @@ from retwis_site.store.rate_limits import RateLimits
 
 
 @guards.for_passwords
+@guards.keeps_opener
 def register(request: RetwisRequest) -> HttpResponse:
     return _register(request, request.POST.get("code", ""))
 
@@ -95,6 +96,7 @@ def _joined(request: RetwisRequest, user: User | None) -> HttpResponse:
 
 
 @guards.for_passwords
+@guards.keeps_opener
 def login(request: RetwisRequest) -> HttpResponse:
     after = _page_before(request)
     if request.method != "POST" and request.user.is_authenticated:

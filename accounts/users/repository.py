@@ -38,6 +38,12 @@ class Users(Repository):
         """The uid of a username, as typed or in lower case; None when no user has it. One round trip."""
         return answer(self._store, ask_owner, name)
 
+    def find_typed(self, name: str) -> int | None:
+        """As for `find`, also of a name as pages show it, with the sign before it. An adopted name may begin with it.
+        One round trip; two where nobody has the name with the sign."""
+        uid = self.find(name)
+        return self.find(name[1:]) if uid is None and name.startswith("@") else uid
+
     def find_in_any_store(self, name: str) -> tuple[int | None, bool]:
         """As for `find`, and whether the store is empty and has no mark. One round trip."""
         pipe = self._store.pipeline()

@@ -203,20 +203,19 @@ def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
     try:
         with changes.noted(store, [claim.name]):
             outcome = handler(claim.store, claim)
-        if outcome is False:
-            claim.outbox.release(claim.name)
-            return _Outcome.RELEASED
-        if outcome is PUT_OFF:
-            claim.outbox.forget([claim.name])
-        else:
-            claim.outbox.finish([claim.name])
+            if outcome is False:
+                claim.outbox.release(claim.name)
+            elif outcome is PUT_OFF:
+                claim.outbox.forget([claim.name])
+            else:
+                claim.outbox.finish([claim.name])
     except LeaseEnded:
         logger.error("%s: too slow, left to the next worker", _kind(claim.name))
         return _Outcome.LEFT
     except (StoreRefused, *MALFORMED) as error:
         logger.error("%s: cannot be finished, left in the outbox: %s", _kind(claim.name), error)
         return _Outcome.LEFT
-    return _Outcome.FINISHED
+    return _Outcome.RELEASED if outcome is False else _Outcome.FINISHED
 
 
 # ---- Checks of the outbox: misplaced jobs, overdue jobs, dead letters, and attempt counts without a job.

@@ -278,7 +278,8 @@ class Store(Commands):
             self.gate.pass_(_names(queued))
 
     def require(self) -> None:
-        """Called right before commands are sent. Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
+        """Called right before commands are sent, and before the replies to a stream are read. Raises StoreError for
+        REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
             raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
 

@@ -33,6 +33,7 @@ from timeline.posts.composer import EditForm, PostForm, alt_of
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
+from timeline.posts.links import addresses
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.post_reader import nothing_more
@@ -49,8 +50,12 @@ def _text(call: Call) -> str:
     """This site hides no text behind a warning, so a warning stands above the text. `@ann@this.site` becomes `@ann`,
     which is a mention: Mastodon's servers rewrite it, too."""
     text = "\n\n".join(filter(None, (call.sent.text("spoiler_text"), call.sent.text("status"))))
-    own = rf"(?<![\w/@=])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)"
-    return re.sub(own, r"\1", text, flags=re.ASCII | re.IGNORECASE)
+    own = re.compile(rf"(?<![\w/@])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)", re.IGNORECASE)
+    written, done = [], 0
+    for at, link in addresses(text):  # these stay as they are
+        written += [own.sub(r"\1", text[done:at]), link.text]
+        done = at + len(link.text)
+    return "".join((*written, own.sub(r"\1", text[done:])))
 
 
 def _refuse_what_is_not_here(sent: SentTexts) -> None:

@@ -22,8 +22,9 @@ from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers, newest_below
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import integer, stored_ids
+from retwis_site.store.replies import Result
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
 from timeline.posts.entities import NO_MEDIA, Media
 from timeline.posts.html.pictures import words_of
@@ -76,10 +77,15 @@ def queue(store: Store, before: int | None, me: int) -> Queue:
     return Queue(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
 
 
+def ask_names(pipe: Pipe, uids: Collection[int]) -> Result[dict[int, str]]:
+    """Usernames by uid, also of suspended and deleted accounts. A command for each."""
+    names = {uid: pipe.hget(keys.user(uid), "username") for uid in uids}
+    return Result(lambda: {uid: name.value or "" for uid, name in names.items()})
+
+
 def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
-    """Usernames by uid, also of suspended and deleted accounts. One round trip."""
-    names = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), uids)
-    return {uid: name or "" for uid, name in names.items()}
+    """The same. One round trip."""
+    return answer(store, ask_names, uids)
 
 
 def grouped(reports: Iterable[Report]) -> list[Reported]:
@@ -271,6 +277,11 @@ class ShownPost(NamedTuple):
     media: Media = NO_MEDIA
     reply_to: int = 0  # a pid; 0: it is no reply
     answered: int = 0  # uid of the author of `reply_to`; 0: unknown
+
+    @property
+    def words(self) -> str:
+        """What stands for the post where it is chosen."""
+        return words_of(self.body, self.media)
 
 
 def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:

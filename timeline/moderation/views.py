@@ -31,7 +31,6 @@ from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import trip
@@ -40,6 +39,7 @@ from timeline.moderation.queue import (
     ShownPost,
     about_person,
     alike,
+    ask_names,
     decided_in_words,
     in_words,
     label_of,
@@ -461,8 +461,10 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             note_changed(request, response, pid)
             return response
     answered = found[0].answered if found else 0
-    names, hiding = names_of(store, {author, answered} - {0}), answer(store, partial(ask_hiding, them=author), me.uid)
-    is_seen = bool(Users(store).people({author})) and not hiding.blocks.theirs
+    pipe = store.pipeline()
+    asked, hiding = ask_names(pipe, {author, answered} - {0}), ask_hiding(pipe, me.uid, author)
+    pipe.execute()
+    names, is_seen = asked.value, bool(Users(store).people({author})) and not hiding.value.blocks.theirs
     context = {"form": form, "name": names[author], "pid": pid, "post": next(iter(found), None), "is_seen": is_seen}
     context["answered"] = names.get(answered, "")
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}

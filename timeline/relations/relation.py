@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -263,6 +263,7 @@ class Relation:
 
     kind: str  # of its jobs
     truth: OfId  # by the id of the person
+    _: KW_ONLY
     count: Count | None = None  # where the number of edges to a target stands; needs a mirror
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()

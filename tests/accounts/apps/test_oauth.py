@@ -184,7 +184,8 @@ def test_a_visitor_logs_in_first_and_comes_back(tusky, browser, alice):
     assert (wrong.status_code, back["Location"]) == (422, wanted)
     for answer in (to_login, browser().get(to_login["Location"]), wrong, back):  # a window may have been opened for it
         assert answer["Cross-Origin-Opener-Policy"] == "unsafe-none"
-    assert browser().get("/login/?next=/settings/apps/")["Cross-Origin-Opener-Policy"] == "same-origin"
+    for other in ("/login/?next=/settings/apps/", "/login/?next=/oauth/authorized", "/reset/x/?next=/oauth/authorize"):
+        assert browser().get(other)["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.management import call_command
 
+from accounts.joining.joining import Application, Invitation
 from accounts.settings.views import PasswordForm
 from accounts.signing_in.forms import LoginForm, RegisterForm
 from accounts.signing_in.sessions.entities import Session
@@ -265,6 +266,7 @@ def test_no_repr_shows_a_secret(rf, store, alice, raw):
     ]
     holders = [alice.user, Session(SECRET, 1, 1, "", ""), connect(), stale, job, Job(job.name, 0.0), *forms]
     holders += [Claim(store, job.name, 1), store.pipeline()]
+    holders += [Application("ida", PASSWORD, NEW_PASSWORD, 1, 2, SECRET), Invitation(SECRET, 1, 2, 3)]
     hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
     shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]
     assert not shown, shown

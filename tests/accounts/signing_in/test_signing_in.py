@@ -4,7 +4,7 @@ writes."""
 import time
 
 import pytest
-from django.contrib.auth.hashers import check_password
+from django.contrib.auth.hashers import check_password, make_password
 
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD, log_in, register
@@ -18,6 +18,16 @@ def signed_in(client) -> bool:
 def test_neither_letter_case_nor_the_sign_before_a_name_matters(client, alice, name):
     client.post("/login/", {"username": name, "password": PASSWORD})
     assert signed_in(client)
+
+
+def test_an_adopted_name_that_begins_with_the_sign_is_not_taken_for_another_one(client, alice, raw):
+    raw.hset("users", "@alice", "9")
+    other = {**raw.hgetall("user:1"), "username": "@alice", "password": make_password(NEW_PASSWORD)}
+    raw.hset("user:9", mapping=other)
+    client.post("/login/", {"username": "@alice", "password": PASSWORD})
+    assert not signed_in(client)
+    client.post("/login/", {"username": "@alice", "password": NEW_PASSWORD})
+    assert raw.hget("auths", client.cookies["auth"].value) == "9"
 
 
 def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice):

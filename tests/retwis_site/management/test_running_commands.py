@@ -158,7 +158,8 @@ def test_a_full_disk_below_the_output_of_a_command_is_one_line(store, tmp_path):
         )
     assert ended.returncode == 1
     _, line = ended.stderr.splitlines()
-    assert line == "CommandError: The output could not be written: No space left on device. Free some of its disk."
+    fix = "Free some of the disk of the output, of VAR_DIR and of TMPDIR."
+    assert line == f"CommandError: No space left on device. {fix}"
 
 
 @pytest.mark.real_server

@@ -108,7 +108,7 @@ COSTS_OF_STAFF = {
     ("/moderation/people/", "a moderator"): ((1, 8), (3, 10)),
     ("/moderation/people/?q=bo", "a moderator"): ((4, 15), (6, 17)),
     ("/moderation/people/bob/", "a moderator"): ((14, 39), (16, 41)),
-    ("/moderation/people/bob/2/", "a moderator"): ((7, 17), (10, 20)),
+    ("/moderation/people/bob/2/", "a moderator"): ((6, 17), (9, 20)),
     ("/moderation/new/", "a moderator"): ((5, 30), (7, 32)),
     ("/@bob/2/more/", "a moderator"): ((3, 22), (6, 25)),
     ("/moderation/joining/", "a moderator"): ((5, 16), (8, 19)),

@@ -37,7 +37,10 @@ def post_ids(response):
 
 def with_older(client, address):
     """The page at this address and all older ones, each as the link on the one before leads to it."""
+    seen = set()
     while address:
+        assert address not in seen, f"{address} leads to itself"
+        seen.add(address)
         page = client.get(address)
         yield page
         older = OLDER.search(page.content.decode())

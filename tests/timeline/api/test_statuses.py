@@ -145,6 +145,9 @@ def test_a_name_with_the_host_of_this_site_is_a_mention(store, raw, app, bob, ca
         "@bob@testserver:80",
         "https://example.com/@bob@testserver",
         "https://example.com/?q=@bob@testserver",
+        "https://example.com/?q=x&@bob@testserver",
+        "https://example.com/#@bob@testserver, or",
+        "é@bob@testserver",
         "x@bob@testserver",
     ):
         app.json("PUT", "/api/v1/statuses/1", {"status": other})

@@ -117,12 +117,16 @@ PAGES = ("/moderation/people/bob/", "/moderation/new/", "/moderation/people/bob/
 @pytest.mark.parametrize("sensitive", [True, False])
 def test_what_its_author_has_covered_is_covered_for_staff_and_said(admin, store, post, raw, carol, address, sensitive):
     media = json.loads(raw.hget(f"post:{post}", "media"))
-    raw.hset(f"post:{post}", "media", json.dumps({**media, "sensitive": sensitive}))
-    rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0].media).rid
+    media["pictures"][0][3] = "A body"
+    raw.hset(f"post:{post}", mapping={"media": json.dumps({**media, "sensitive": sensitive}), "body": ""})
+    rid = report(store, carol.user.uid, 2, post, body="", media=Posts(store).read([post])[0].media).rid
     page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
     covered = re.findall(r'<details class="covered"><summary>Sensitive pictures</summary>.*?</details>', page, re.S)
     assert sum(one.count('src="/media/') for one in covered) == (2 if sensitive else 0)
     assert page.count('src="/media/') == 2
+    assert "<blockquote" not in page
+    if sensitive:  # nor does a text say it outside of the cover
+        assert "A body" not in re.sub(r'<details class="covered".*?</details>', "", page, flags=re.S)
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -132,7 +136,10 @@ def test_a_picture_of_a_staff_page_has_a_name_for_screen_readers(admin, store, p
     raw.hset(f"post:{post}", "media", json.dumps(media))
     rid = report(store, carol.user.uid, 2, post, media=Posts(store).read([post])[0].media).rid
     page = admin.get(address.format(rid if "reports" in address else post)).content.decode()
-    assert re.findall(r'<img[^>]* alt="([^"]+)"', page) == ["A &lt;watch&gt;", "Picture"]
+    assert re.findall(r'<img[^>]* alt="([^"]+)"', page) == [
+        "A &lt;watch&gt;",
+        "Picture 2" if address == PAGES[2] else "Picture",
+    ]
     if "Delete this picture" in page:
         assert re.findall(r'aria-describedby="(picture_.)"', page) == re.findall(r' id="(picture_.)"', page) != []
 
