@@ -215,7 +215,7 @@ class NameIndex(Repository):
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
         Three round trips for all users together; two more each time that one has changed meanwhile."""
         doubtful = {uid: set(former) for uid, former in old.items()}
-        last = self.stored(old)
+        last: dict[int, StoredNames] = {}
 
         def write(seen: Mapping[int, StoredNames]) -> Mapping[int, StoredNames]:
             pipe = self._store.pipeline()
@@ -230,7 +230,7 @@ class NameIndex(Repository):
             pipe.execute()
             return seen
 
-        reconcile(last.copy(), self.stored, write)
+        reconcile(self.stored(old), self.stored, write)
         return last
 
     def stored(self, uids: Collection[int]) -> dict[int, StoredNames]:

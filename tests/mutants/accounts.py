@@ -30,14 +30,14 @@ MUTANTS = [
         """            pipe.execute()
             return seen
 
-        reconcile(last.copy(), self.stored, write)
+        reconcile(self.stored(old), self.stored, write)
 """,
         """            asked.update((uid, pipe.hmget(keys.user(uid), StoredNames._fields)) for uid in seen)
             pipe.execute()
             return seen
 
         asked = {}
-        reconcile(last.copy(), lambda seen: {uid: StoredNames(*asked[uid].value) for uid in seen}, write)
+        reconcile(self.stored(old), lambda seen: {uid: StoredNames(*asked[uid].value) for uid in seen}, write)
 """,
         (NAMES,),
     ),

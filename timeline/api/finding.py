@@ -87,7 +87,7 @@ def unfollow_tag(call: Call) -> object:
 
 
 def tags_followed(call: Call) -> object:
-    """The cursors are tags. Behind and before one that is followed no more stand all: an app that goes through the list
+    """The cursors are tags. One that the user follows no more leaves nothing out: so an app that goes through the list
     and unfollows what it finds misses nothing."""
     origin, tags = origin_of(call.request), followed_tags(connect(), call.viewer)
     names, after, since = [one.folded for one in tags], call.sent.text("max_id"), call.sent.text("since_id")

@@ -71,7 +71,7 @@ def _muted_texts(here: Sequence[tuple[How, str]]) -> MutedTexts:
 def _first(muted: Sequence[tuple[str, str]], body: str, media: Media) -> str | None:
     """No phrase is found across two texts: two BETWEEN stand there."""
     said = _words_of(body)
-    if media.pictures:  # whoever does not see them is told their descriptions
+    if media.pictures:  # screen readers read their descriptions, and apps show them
         said += "".join(_words_of(one.alt) for one in media.pictures)
     return next((typed for wanted, typed in muted if wanted in said), None)
 
