@@ -12,8 +12,8 @@ for name in (*SITE, *(f"REDIS_{name}" for name in STORE)):
     os.environ.pop(name, None)
 
 
-def folder(prefix: str) -> str:
-    """A new temporary folder, removed when this process ends."""
-    path = tempfile.mkdtemp(prefix=prefix)
+def folder(prefix: str, place: str | None = None) -> str:
+    """A new temporary folder, where such folders usually are or in this place. Removed when this process ends."""
+    path = tempfile.mkdtemp(prefix=prefix, dir=place)
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path

@@ -88,12 +88,12 @@ class User:
         """Everything once, but for the login, since its number is limited."""
         for name, path in (("/livez", "/livez"), ("home", "/")):
             answer = self._browser.ask(path)
-            assert answer.status == 200
+            assert answer.status == 200, (answer.status, answer.page)
             self.seconds[name].append(answer.seconds)
         token = f"{self._name}-{next(self._posts)}"
         form = {**answer.form("/post/"), "body": token, "token": token}
         posted = self._browser.ask("/post/", form)
-        assert token in posted.page, posted.status
+        assert token in posted.page, (posted.status, posted.page)
         self.seconds["post"].append(posted.seconds)
 
     def log_in(self) -> None:
