@@ -140,7 +140,7 @@ def test_a_site_moves_from_the_embedded_server_to_one_server_to_sentinels(site, 
         }
         with site(**sentinels):
             pass
-        assert server.client.execute_command("WAIT", 1, 2000) == 1
+        topologies.wait_for_replica(server.client, replica.client)
         server.kill()
         wait_until(lambda: all(has_primary(port, replica) for port in ports[1:]), "another primary")
         with site(**sentinels):

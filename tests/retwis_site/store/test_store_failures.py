@@ -17,7 +17,7 @@ from tests.support.people import register
 from tests.support.processes.processes import wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_posts import write_posts
-from tests.support.stores import acl_users
+from tests.support.stores import acl_users, topologies
 from tests.support.stores.seam import broken_store, failing_store
 from tests.support.stores.store_faults import a_server
 
@@ -266,7 +266,7 @@ def test_where_the_address_leads_to_another_primary_by_now_the_site_uses_that_on
         for connection in [pool.get_connection() for _ in range(3)]:  # as of other threads
             pool.release(connection)
         assert client.post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
-        assert old.admin.execute_command("WAIT", 1, 2000) == 1
+        topologies.wait_for_replica(old.admin, new.admin)
         new.admin.replicaof("no", "one")
         old.admin.replicaof("127.0.0.1", new.port)
         address.unlink()

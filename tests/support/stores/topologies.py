@@ -61,6 +61,12 @@ def administrator(port, users=True, tls=None, name=acl_users.ADMIN):
     )
 
 
+def wait_for_replica(primary, replica):
+    """Wait until the replica has what the primary has now. `WAIT` would wait only for writes of its own connection."""
+    written = primary.info("replication")["master_repl_offset"]
+    wait_until(lambda: replica.info("replication")["slave_repl_offset"] >= written, "the replica")
+
+
 class Server:
     """A `redis-server` on a port, which a test may kill, stop and start again."""
 

@@ -175,7 +175,9 @@ def test_a_killed_primary_is_a_503_until_its_replica_takes_over(with_replicas, b
     Posts(connect()).publish(alice.user.uid, NewPost("Hello"), "t")
     holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
     [victim] = [server for server in servers if server.port == holder.port]
-    wait_until(lambda: victim.client.execute_command("WAIT", 1, 1000), "the replica")
+    wait_until(lambda: victim.client.info()["connected_slaves"], "a replica")
+    [replica] = [server for server in servers if server.port == victim.client.info()["slave0"]["port"]]
+    topologies.wait_for_replica(victim.client, replica.client)
     victim.kill()
     assert browser(alice).get("/").status_code == 503
     client = browser(alice)

@@ -45,7 +45,7 @@ def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
     Posts(connect()).publish(alice.user.uid, NewPost("Hello"), "t")
     client = browser(alice)
     assert client.get("/").status_code == 200
-    assert primary.client.execute_command("WAIT", 1, 2000) == 1
+    topologies.wait_for_replica(primary.client, replica.client)
     getattr(primary, fault)()
     statuses = []
 
@@ -72,7 +72,7 @@ def test_a_primary_that_was_replaced_gets_no_more_writes_on_open_connections(pri
     alice = register(connect(), "alice")
     client = browser(alice)
     assert client.post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
-    assert primary.client.execute_command("WAIT", 1, 2000) == 1
+    topologies.wait_for_replica(primary.client, replica.client)
     sentinels = [topologies.administrator(topology.parsed(url, "REDIS_URL")["port"]) for url in topology.urls()]
     wait_until(lambda: sentinels[0].execute_command("SENTINEL", "FAILOVER", topologies.SERVICE), "a known replica")
     elected = ("127.0.0.1", replica.port)
