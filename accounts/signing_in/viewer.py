@@ -281,53 +281,57 @@ class Viewer:
         for _ in range(TRIES):
             pipe = self._store.pipeline()
             site = ask_site(pipe)
-            if self._checked is not None:
-                self.besides(pipe, self.uid)
-                reading = begun(make(pipe, self.uid))
-                pipe.execute()
-                self._site, self.besides = site.value, _nothing
-                return rest(pipe, reading)
-            me = self.proof.unchecked_uid(self._store)
-            if me is None:
-                self._take_for(None)
-                continue
-            uid = self.proof.ask_uid(pipe)
-            fields = pipe.hmget(keys.user(me), [*PERSON, *IMPOSED[2:], "role", "dismissed", *self.proof.fields])
-            numbers = {name: ask_number(pipe, me) for name, ask_number in self.proof.numbers.items()}
-            of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
+            me = self.uid if self._checked is not None else self.proof.unchecked_uid(self._store)
+            checking = begun(self._checking(pipe, me))
             self.besides(pipe, me)
             reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
-            if uid is not None and uid.value != str(me):
-                self._take_for(stored_id(keys.auths(), uid.value))
-                continue
-            about, more = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
-            reason, since, act_id, role, dismissed, *judging = more
-            user, opened = person(me, about), self.proof.opened(judging)
-            if user is not None and opened is not None:
-                its_role = role_of(me, role)
-                waiting, has_factor = ({}, False) if its_role is Role.MEMBER else self._of_staff(me, of_staff)
-                self._checked = Checked(
-                    user,
-                    {name: number.value for name, number in numbers.items()},
-                    its_role,
-                    waiting,
-                    sanction_of(me, [*about[-2:], reason, since, act_id]),
-                    dismissed or "",
-                    has_factor,
-                    opened.scopes,
-                    opened.app,
-                )
-                if _last_checked.get(self.secret) != self._checked:
-                    _last_checked.put(self.secret, self._checked)
-                self.way = opened.way
-                self._note_use(me, opened)
-                self.check(user)
+            if rest(pipe, checking):
                 self.besides = _nothing
                 return rest(pipe, reading)
-            self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
+
+    def _checking(self, pipe: Pipe, me: int | None) -> Reading[bool]:
+        """Whether the viewer has this uid, and so is known now. False when the proof leads to another, or to nobody."""
+        if me is None and self._checked is None:
+            self._take_for(None)
+        if me is None or self._checked is not None:
+            yield
+            return True
+        uid = self.proof.ask_uid(pipe)
+        fields = pipe.hmget(keys.user(me), [*PERSON, *IMPOSED, "role", "dismissed", *self.proof.fields])
+        numbers = {name: ask_number(pipe, me) for name, ask_number in self.proof.numbers.items()}
+        of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
+        yield
+        if uid is not None and uid.value != str(me):
+            self._take_for(stored_id(keys.auths(), uid.value))
+            return False
+        about, more = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
+        imposed, (role, dismissed, *judging) = more[: len(IMPOSED)], more[len(IMPOSED) :]
+        user, opened = person(me, about), self.proof.opened(judging)
+        if user is None or opened is None:  # a stale entry in `auths`
+            self._take_for(None)
+            return False
+        its_role = role_of(me, role)
+        waiting, has_factor = ({}, False) if its_role is Role.MEMBER else self._of_staff(me, of_staff)
+        self._checked = Checked(
+            user,
+            {name: number.value for name, number in numbers.items()},
+            its_role,
+            waiting,
+            sanction_of(me, imposed),
+            dismissed or "",
+            has_factor,
+            opened.scopes,
+            opened.app,
+        )
+        if _last_checked.get(self.secret) != self._checked:
+            _last_checked.put(self.secret, self._checked)
+        self.way = opened.way
+        self._note_use(me, opened)
+        self.check(user)
+        return True
 
     def _of_staff(self, me: int, asked: Result[OfStaff] | None) -> OfStaff:
         """What only the pages of staff need to know of the viewer. One round trip when it was not asked yet."""

@@ -21,7 +21,7 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
 NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
-IMPOSED = (*NO_SANCTION,)  # the first two of them are the last two of PERSON
+IMPOSED = (*NO_SANCTION,)
 HASHES = ("password", "prepared_password", "old_password")
 RECOVERY, SPENT = "recovery:", "0"  # what the fields of recovery codes begin with, and the value of a spent one
 PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_until")
