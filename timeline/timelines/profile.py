@@ -244,8 +244,8 @@ class Profiles(Repository):
         if tab is Tab.POSTS:
             rules = [PostsToEveryone(person.uid, pinned)]
         pids, at_first = _of_tab((person.uid, tab), listed)
-        cached = mine.made[1] if mine and mine.made and mine.made[0] == mine.follows else None
-        to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not cached else []
+        common = mine.cached if mine else None
+        to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not common else []
         reader = PostReader(
             self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
         )
@@ -253,11 +253,8 @@ class Profiles(Repository):
         if before is None:
             _keep_shown((person.uid, tab), listed, read.found, reader)
         if mine and read.common:
-            _note_counts(mine.uid, mine.counts)
-            _note_counts(person.uid, numbers.follows)
-            if mine.follows.are_settled():
-                _compared.put((mine.uid, person.uid), (mine.follows, read.common))
-        common = cached or read.common
+            common = read.common
+            _keep_compared(mine, person.uid, numbers.follows, common)
         relation = ViewerRelation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
@@ -392,6 +389,11 @@ class Mine:
     follows: "FollowsVersion"  # of the viewer
     made: tuple["FollowsVersion", "Common"] | None  # the comparisons that are cached
     smaller: Mapping[str, list[str]]  # by key, sets that were read for the comparisons
+
+    @property
+    def cached(self) -> "Common | None":
+        """The comparisons that were made while the viewer had these follows."""
+        return self.made[1] if self.made and self.made[0] == self.follows else None
 
 
 class FollowsVersion(NamedTuple):
@@ -537,6 +539,13 @@ def _foreseen_comparisons(me: int, them: int) -> list[Comparison]:
 def _last_counts(uid: int) -> FollowCounts | None:
     following, followers = _following.get(uid), _followers.get(uid)
     return FollowCounts(following - 1, followers - 1) if following and followers else None
+
+
+def _keep_compared(mine: Mine, them: int, their_counts: FollowCounts, common: Common) -> None:
+    _note_counts(mine.uid, mine.counts)
+    _note_counts(them, their_counts)
+    if mine.follows.are_settled():
+        _compared.put((mine.uid, them), (mine.follows, common))
 
 
 def _note_counts(uid: int, counts: FollowCounts) -> None:
