@@ -32,6 +32,7 @@ OUT_OF_ITS_WAY = [
     "install -m 640 -o redis -g redis /root/dump.rdb /var/lib/redis/dump.rdb",
 ]
 BY_THE_SERVER = [
+    "install -d -o redis -g redis /run/redis",
     "runuser -u redis -- redis-server /etc/redis/redis.conf --appendonly no --daemonize yes",
     "redis-cli CONFIG SET appendonly yes",
 ]
@@ -130,12 +131,13 @@ def test_a_server_that_reads_the_dump_once_has_it_in_its_append_only_file(shell,
     folder = tmp_path / "server"
     folder.mkdir()
     saved(raw, folder)
-    socket, config = f"{folder}/s", folder / "redis.conf"
+    socket, config = f"{folder}/run/s", folder / "redis.conf"
     config.write_text(f'dir {folder}\nport 0\nunixsocket {socket}\ndaemonize yes\nappendonly yes\nsave ""\n')
-    starts, switches = BY_THE_SERVER
+    makes_room, starts, switches = BY_THE_SERVER
     started = starts.replace("runuser -u redis -- redis-server /etc/redis/redis.conf", f"{find_binary()} {config}")
     with redis.Redis(unix_socket_path=socket, decode_responses=True) as client:
         try:
+            shell.run(makes_room.replace("-o redis -g redis /run/redis", f"{folder}/run"))
             shell.run(started)
             wait_until(client.ping, "the server")
             client.execute_command(*switches.split()[1:])
