@@ -86,9 +86,13 @@ class PictureForm(forms.Form):
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove the picture"))
 
     def upload(self, me: User, files: Mapping[str, Any]) -> None:
-        """Store the files of a form that was sent. A refused file becomes an error of the form. Files are stored when
+        """Store the files of a form that was sent. A refused file becomes an error of the form, and so does another
+        user in the field `as`: it would show on this profile what somebody wrote for another one. Files are stored when
         the form has other errors, too: then `uploaded_picture` has them when it is sent again. Round trips of
         `Pictures.upload` for each; one for each that was uploaded before. Raises TooOften."""
+        if self.data.get("as", str(me.uid)) != str(me.uid):
+            text = _("Nothing was saved. This form was filled in for another account. You are logged in as %(name)s.")
+            self.add_error(None, text % {"name": f"@{me.username}"})
         self.uploaded = dict[ProfilePicture, str]()
         for kind in self.kinds:
             try:

@@ -52,6 +52,20 @@ def test_the_name_and_the_bio_may_be_empty(member, raw):
     assert name_entries(raw) == {"alice:1": 0}
 
 
+def test_what_was_written_for_another_account_is_shown_first_and_saved_when_it_is_sent_again(browser, alice, bob, raw):
+    """Such as in a tab that was left open over a login, whose error page has sent all fields again."""
+    form = {**dict(re.findall(r'type="hidden" name="(as)" value="(.*?)"', page(browser(alice)))), **FORM}
+    before = raw.hgetall("user:2")
+    bobs = browser(bob)
+    text = page_of(bobs.post(URL, {**form, "label_1": "Web", "value_1": "https://alice.example/"}), 422)
+    assert "filled in for another account. You are logged in as @bob." in text
+    assert raw.hgetall("user:2") == before
+    assert field_values(text) == (FORM["name"], FORM["bio"])
+    assert 'value="https://alice.example/"' in text
+    bobs.post(URL, {**form, "as": re.search(r'name="as" value="(\d+)"', text)[1]})
+    assert raw.hget("user:2", "name") == FORM["name"]
+
+
 @pytest.mark.parametrize(
     ("form", "complaint"),
     [({**FORM, "name": "x" * 51}, "1 character too many."), ({**FORM, "bio": "x" * 180}, "20 characters too many.")],

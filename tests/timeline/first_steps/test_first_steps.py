@@ -47,6 +47,16 @@ def test_from_registering_to_the_recovery_codes(client, raw, store, alice, bob, 
     assert 'name="password"' not in client.get("/settings/recovery/").content.decode()
 
 
+def test_the_first_steps_of_one_account_are_not_taken_by_another(browser, alice, bob, raw):
+    own = re.findall(r'type="hidden" name="(as)" value="(.*?)"', page_of(browser(alice).get(URL)))
+    given = {**dict(own), "name": "Alice L.", "follow": ["@alice"], "body": "My first post"}
+    text = page_of(browser(bob).post(URL, given), 422)
+    assert "filled in for another account. You are logged in as @bob." in text
+    assert "My first post</textarea>" in text
+    assert raw.hget("user:2", "name") is None
+    assert raw.keys("updates:*") + raw.keys("following:*") == []
+
+
 def test_who_registers_from_a_page_comes_back_to_it_at_last(browser, bob):
     dora, after = browser(), "?next=%2F%40bob%2F"
     assert f'<a href="/register/{after}">' in page_of(dora.get("/login/?next=/%40bob/"))
