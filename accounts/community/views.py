@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import Answers, SiteWords
 from accounts.community.sanctions import Sanctions
-from accounts.joining.joining import Applications, Invitations, new_token, newcomers
+from accounts.joining.joining import Applications, Closed, Invitations, new_token, newcomers
 from accounts.signing_in import guards
 from accounts.signing_in.html import dismissed_by, done, form_page, not_done, typed
 from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
@@ -174,8 +174,9 @@ class AnswerForm(forms.Form):
 @guards.for_forms
 @guards.login_required
 def invites(request: RetwisRequest, me: User) -> HttpResponse:
-    """The viewer's open invitations. A POST makes one, or takes one back."""
-    invitations, quota = Invitations(connect()), request.viewer.site.invites
+    """The viewer's open invitations. A POST makes one, or takes one back. On a closed site nobody can join by one."""
+    invitations, site = Invitations(connect()), request.viewer.site
+    quota, is_closed = site.invites, site.registration == "closed"
     if request.method != "POST":
         found = invitations.open([me.uid])
         rows = [
@@ -184,6 +185,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
         ]
         form = InvitationForm(initial={"token": new_token()})
         context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota, "form": form}
+        context["is_closed"] = is_closed
         return form_page(request, "accounts/community/joining/invites.html", context)
     RateLimits(connect()).count(INVITATIONS, str(me.uid))
     if code := request.POST.get("revoke", ""):
@@ -192,6 +194,8 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     form = InvitationForm(request.POST)
     form.full_clean()
     try:
+        if is_closed:
+            raise Closed
         invitations.make_within(quota, me.uid, form.cleaned_data.get("token") or new_token())
     except Refused as refusal:
         return not_done(request, str(refusal), "invites")

@@ -174,6 +174,21 @@ def test_a_member_makes_and_takes_back_invitations_within_the_quota(member, raw,
     assert raw.exists("invites:1") == 0
 
 
+def test_on_a_closed_site_nobody_makes_an_invitation_that_lets_nobody_in(member, raw, store):
+    made = Invitations(store).make(by=1)
+    before = raw.hgetall("invites:1")
+    mode(raw, "closed")
+    page = member.get("/settings/invites/").content.decode()
+    assert "Nobody can join this site at the moment." in page
+    assert "Create an invitation" not in page
+    refused = member.post("/settings/invites/", {"token": new_token()}, follow=True).content.decode()
+    assert "Nobody can join this site at the moment." in refused
+    assert "was created" not in refused
+    assert raw.hgetall("invites:1") == before
+    member.post("/settings/invites/", {"revoke": made.code})
+    assert raw.exists("invites:1") == 0
+
+
 def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store, monkeypatch):
     raw.hset("site", "invites", "2")
     [token] = re.findall(r'name="token" value="(\w+)"', member.get("/settings/invites/").content.decode())
