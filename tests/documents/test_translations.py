@@ -10,12 +10,29 @@ import pytest
 from django.conf import settings
 from django.utils.translation import to_locale
 
+from accounts.community.views import LONGEST_APPEAL
+from accounts.users.names import LONGEST_BIO
+from timeline.posts.entities import LONGEST_POST
+from timeline.relations.home_tags import MOST_AT_HOME
+from timeline.relations.muted_words import LONGEST_MUTED
+from timeline.search.query import LONGEST_QUERY
+from timeline.tags.tags import MOST_FOLLOWED
+
 FOLDER = Path(settings.BASE_DIR) / "locale"
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 NUMBERS = (*range(1000), 1_000_000)  # Spanish has a form for millions
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
 COUNTS = {"%(number)s", "%(number)d", "%(minutes)d", "%(seconds)s", "%(size)s"}
 TAG = re.compile(r"<[^>]*>")
+LIMITS = {
+    "Say why the decision should be changed. Up to {number} characters.": LONGEST_APPEAL,
+    "Shown on your profile. Up to {number} characters.": LONGEST_BIO,
+    "Up to {number} characters": LONGEST_POST,
+    "Whole words; capital letters and accents do not matter. Up to {number} characters.": LONGEST_MUTED,
+    "Your search is too long. It may have up to %(longest)s characters.": LONGEST_QUERY,
+    "You can follow up to %(number)d tags. Unfollow one first.": MOST_FOLLOWED,
+    "Your home page can have up to %(number)d tags. Hide one first.": MOST_AT_HOME,
+}
 
 
 def catalog(code):
@@ -90,7 +107,25 @@ def test_right_to_left_texts_isolate_names_from_the_words_around_them(code):
         return
     for _, text, _ in translations(code):
         bare = re.sub(r"<bdi>[@#]?%\(\w+\)s</bdi>|\u2068[@#]?%\(\w+\)s\u2069", "", text)
-        assert not re.search(r"%\((?:name|username|first|second)\)s", bare), text
+        assert not re.search(r"%\((?:name|username|first|second|site|site_name)\)s", bare), text
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_right_to_left_texts_keep_a_sign_beside_its_latin_word(code):
+    """A reader would find the colon of a bare `has:` before the word, and the slashes of `https://` too."""
+    if code not in settings.LANGUAGES_BIDI:
+        return
+    for _, text, _ in translations(code):
+        bare = re.sub(r"\u2068[^\u2069]*\u2069", "", PLACEHOLDER.sub("", TAG.sub("", text)))
+        assert not re.search(r"[A-Za-z][:/#@_]+(?![\w:/#@_])", bare), text
+
+
+def test_in_arabic_the_noun_after_a_limit_has_the_form_for_it():
+    """These texts have no plural forms, since the code fixes their numbers."""
+    for english, limit in LIMITS.items():
+        text = catalog("ar").find(english).msgstr
+        noun = re.search(r"(?:\{\w+\}|%\(\w+\)[sd]) ([^\s.]+)", text)[1]
+        assert noun.endswith("ًا") == (11 <= limit % 100 <= 99), text
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
