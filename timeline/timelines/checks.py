@@ -145,6 +145,7 @@ class TimelineOrphans(Searcher):
             if dead:
                 remove = partial(remove_dead, self._store, {key: [pid for pid in listed if pid in dead]})
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
+        yield []  # a step, also where all is right
 
     def _dead(self, pids: set[int]) -> set[int]:
         return pids.difference(post.pid for post in Posts(self._store).read(pids))

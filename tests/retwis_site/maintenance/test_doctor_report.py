@@ -87,6 +87,16 @@ def test_a_key_that_goes_after_its_name_was_read_is_no_finding(site, store):
     assert [one.examples for one in examined if one.found] == []
 
 
+def test_a_check_of_sound_keys_takes_a_step_for_each_chunk_of_them(site, store):
+    """A command tells between two steps what it works on; with a step in the end alone it would be silent for long."""
+    names = KeyNames(store)
+    for check in (*inconsistencies(store), *orphans(store)):
+        for _ in names.walk(check.of):
+            pass
+        for some in names.names(check.of):
+            assert [*check.find(some)], check.label
+
+
 def test_a_check_sees_the_keys_that_the_repairs_before_it_have_made(site, capsys):
     site.delete("user:2")
     site.hset("staff", "2", "moderator")
