@@ -14,7 +14,7 @@ from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import Refused, User, Verified
+from accounts.users.entities import Refused, Verified
 from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.error_pages import error_page
@@ -44,7 +44,7 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     try:
         invitation = joining.check_open(mode, code)
     except Refused as refusal:
-        return error_page(request, 403, _("You cannot join now"), str(refusal))
+        return _sent_again(request) or error_page(request, 403, _("You cannot join now"), str(refusal))
     form = (ApplicationForm if mode == "approval" and invitation is None else RegisterForm)(typed(request))
     form.is_valid()
     if "username" in getattr(form, "cleaned_data", {}):
@@ -58,7 +58,9 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error("username", str(refusal))
         else:
-            return _joined(request, joined)
+            return _joined(request, joined and Verified(joined))
+    if form.has_error("username") and (again := _sent_again(request)) is not None:
+        return again
     context = {"form": form, "code": code, "invitation": invitation, **_around(request, _page_before(request))}
     return form_page(request, "accounts/signing_in/register.html", context)
 
@@ -85,14 +87,27 @@ def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
         form.add_error("username", str(refusal))
 
 
-def _joined(request: RetwisRequest, user: User | None) -> HttpResponse:
-    if user is None:
+def _sent_again(request: RetwisRequest) -> HttpResponse | None:
+    """The session of a new member who sends the form again, since its answer was lost or the store failed after the
+    commit. None for all others. Of an account that is in use no password is compared: a name that is taken costs no
+    hash, and counts as no wrong password."""
+    form = RegisterForm(typed(request))
+    if not form.is_valid() or not Sessions(connect()).is_unused(form.cleaned_data["username"]):
+        return None
+    given = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
+    login = LoginForm(given, request=request)
+    verified = login.verified if login.is_valid() else None
+    return _joined(request, verified) if verified and not verified.digest else None
+
+
+def _joined(request: RetwisRequest, verified: Verified | None) -> HttpResponse:
+    if verified is None:
         return done(request, _("Thank you. Log in later to see whether you can join."), "login")
     text = _("Welcome, %(name)s!")
-    messages.success(request, text % {"name": user.username})
-    guards.log_account_event(request, "registered", user)
+    messages.success(request, text % {"name": verified.user.username})
+    guards.log_account_event(request, "registered", verified.user)
     after = guards.leading_on(first_page(), guards.page_after(request))
-    return guards.begin_session(request, Verified(user), after)
+    return guards.begin_session(request, verified, after)
 
 
 @guards.for_passwords

@@ -2,21 +2,25 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
 from accounts.apps.repository import Apps, own_token
-from accounts.joining.joining import BlockedNames, Joining, NameRefused, check_name
+from accounts.joining.joining import BlockedNames, Invitations, Joining, NameRefused, check_name
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken
+from retwis_site.exceptions import StoreError
 from tests.support.http.page_text import page_of
-from tests.support.people import PASSWORD, WEAK_PASSWORDS
+from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
+OTHER = {**FORM, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
 
 
 def test_registering_signs_in_at_once(browser):
@@ -64,10 +68,58 @@ def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
 
 @pytest.mark.parametrize("name", ["alice", "ALICE", "Alice"])
 def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
-    page = page_of(browser().post("/register/", {**FORM, "username": name}), 422)
+    page = page_of(browser().post("/register/", {**OTHER, "username": name}), 422)
     assert "This username is taken" in page
     assert f'value="{name}"' in page
     assert raw.hgetall("users") == {"alice": "1"}
+
+
+@pytest.fixture(params=["the list of users", "the session"])
+def failing_after_the_commit(request, monkeypatch):
+    """The server that has these keys is away, while the one that decides about the name answers."""
+    of, method = {"the list of users": (Registration, "_list"), "the session": (Sessions, "open")}[request.param]
+
+    def away(*_):
+        raise StoreError("away")
+
+    @contextmanager
+    def fails():
+        with monkeypatch.context() as patched:
+            patched.setattr(of, method, away)
+            yield
+
+    return fails
+
+
+@pytest.mark.parametrize("mode", ["open", "invite"])
+def test_a_form_that_is_sent_again_after_a_failure_of_the_store_signs_in(
+    browser, store, raw, failing_after_the_commit, mode
+):
+    raw.hset("site", "registration", mode)
+    form = FORM | ({"code": Invitations(store).make().code} if mode == "invite" else {})
+    client = browser()
+    with failing_after_the_commit():
+        assert client.post("/register/", form).status_code == 503
+    answer = client.post("/register/", form)
+    assert (answer.status_code, answer.headers.get("Location")) == (302, "/first-steps/")
+    assert raw.hgetall("users") == {"alice": "1"}
+    assert raw.hexists("user:1", f"session:{client.cookies['auth'].value}")
+
+
+def test_a_form_that_is_sent_again_signs_in_nobody_else(browser, raw):
+    """Neither with another password, nor into an account that is in use, has a second factor, or was deleted."""
+    browser().post("/register/", FORM)
+    sessions = [name for name in raw.hkeys("user:1") if name.startswith("session:")]
+    assert browser().post("/register/", OTHER).status_code == 422
+    for key, field, value in (
+        ("user:1", "seen", "1"),
+        ("credentials:1", "totp", f"1:{'A' * 32}"),
+        ("user:1", "deleted", "1"),
+    ):
+        raw.hset(key, field, value)
+        assert browser().post("/register/", FORM).status_code == 422
+        raw.hdel(key, field)
+    assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == sessions
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a-b", "ä", "a" * 31, "<b>", "a\n", "a\0", "\u202ea", "../x"])
@@ -101,6 +153,7 @@ def test_all_errors_are_shown_at_once_also_those_that_only_the_store_knows(brows
 
 def test_a_name_that_is_refused_costs_no_hash(browser, store, alice, raw, monkeypatch):
     """Such a form counts for no limit, so an address could have passwords hashed for ever."""
+    raw.hset("user:1", "seen", "1")  # an account that nobody has used yet may be that of a form that is sent again
 
     def never(self, password, salt):
         raise AssertionError("hashed")
