@@ -113,10 +113,12 @@ REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",)
 
 
 def remove_reports(store: Store, uid: int) -> Iterator[None]:
-    """Remove the reports about a deleted account, and the name from those by it, in chunks."""
+    """Remove the reports about a deleted account, and the name from those by it, in chunks. Pictures that only a report
+    has kept go at once, however new it is."""
     key = keys.reports_about(uid)
     for members in emptied(store, key):
         for report in Reports(store).some(stored_ids(key, members)).values():
+            Pictures(store).unmark(Mark("report", uid, report.rid), report.about.media.digests)
             Pictures(store).release(uid, report.about.media.digests)
             if report.who is not None:
                 Inbox(store, report.who).remove([Notice(NoticeKind.REPORT, report.rid, report.who)])
