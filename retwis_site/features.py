@@ -101,7 +101,8 @@ class SiteLines:
     posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped
     counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
     at_once: int = 500  # lines that are read together; fewer where a line is long
-    finish: Callable[[Store], object] = lambda store: None  # after all lines of all types; can run twice
+    # After all lines of all types; can run twice. Yields now and then, where it takes long.
+    finish: Callable[[Store], Iterable[None] | None] = lambda store: None
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
             sanctions.delete_later(writes.pipe, uid, act_id)
 
 
-def _recount(store: Store) -> None:
+def _recount(store: Store) -> Iterator[None]:
     """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
     and one more for such people."""
     for users in file.fields_of_users(store, IMPOSED):
@@ -150,6 +150,7 @@ def _recount(store: Store) -> None:
                 if present.until:
                     sanctions.follow_end(pipe, uid, present.until)
         pipe.execute()
+        yield
 
 
 def _read_log(store: Store) -> Iterator[Line]:

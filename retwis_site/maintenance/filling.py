@@ -89,13 +89,13 @@ class Filling:
             and known_posts.issuperset(line[field] for field in kind.posts)
         ]
 
-    def finish(self, largest: Mapping[str, int]) -> None:
-        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`. Raises
-        CannotFill as `write` does.
+    def finish(self, largest: Mapping[str, int]) -> Iterator[None]:
+        """Iterate to write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`.
+        Raises CannotFill as `write` does.
 
         `largest`: by type, the largest id that the other site has ever given out. A deleted post keeps its id."""
         for kind in site_lines().values():
-            kind.finish(self._store)
+            yield from kind.finish(self._store) or ()
             if kind.counter:
                 self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
         require(self._store, self._run)

@@ -233,7 +233,7 @@ class Import:
             self._counts.update(line["type"] for line in lines)
             yield
         if self._filling:
-            self._filling.finish({})
+            yield from self._filling.finish({})
 
     def summary(self) -> Iterator[str]:
         """What was imported, the passwords by kind, and what was not imported and why."""

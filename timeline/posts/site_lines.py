@@ -172,15 +172,17 @@ def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: M
         writes.zadd(listing.key, {str(pid): pid})
 
 
-def finish_posts(store: Store) -> None:
+def finish_posts(store: Store) -> Iterator[None]:
     """Write which posts stand above replies whose lines do not say so, and count replies and quotes. Four round trips
     for each 500 posts with replies or quotes, and up to MOST_ABOVE more for replies that do not say so."""
     for chunk in members_of(store, keys.replies_to):
         for some in batches(chunk, AT_ONCE):
             _write_above(store, {pid: parent for parent, pid, _ in some})
+            yield
     for count in (REPLIES, QUOTES):
         for pids in ids_of(store, count.mirror):
             Counts(store, count).recount(pids)
+            yield
 
 
 def _write_above(store: Store, parents: Mapping[int, int]) -> None:

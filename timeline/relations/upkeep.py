@@ -47,10 +47,11 @@ def lines_of(relation: Relation) -> SiteLines:
     targets."""
     target, what = relation.target, relation.names[2]
 
-    def count(store: Store) -> None:
+    def count(store: Store) -> Iterator[None]:
         if relation.count is not None and relation.mirror is not None:
             for targets in ids_of(store, relation.mirror):
                 Counts(store, relation.count).recount(targets)
+                yield
 
     told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
     return replace(told, posts=(what,) if target.has_author else (), finish=count)

@@ -75,7 +75,7 @@ def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tm
         monkeypatch.setattr(Filling, step, real)
         import_(path)
         full_site.incr("next_user_id")
-        real(self, given)
+        return real(self, given)
 
     monkeypatch.setattr(Filling, step, after_another_run)
     before = full_site.get("next_user_id")

@@ -123,6 +123,13 @@ def test_round_trips_do_not_grow_with_the_users_of_a_chunk(full_site, tmp_path, 
     assert made() == before
 
 
+def test_it_tells_what_it_works_on_also_where_nobody_has_a_line(raw, alice, tmp_path, monkeypatch, capsys):
+    """For each type all users are asked."""
+    monkeypatch.setattr("retwis_site.management.base.TOLD_EACH", 0)
+    call_command("export", str(tmp_path / "site.jsonl"))
+    assert capsys.readouterr().err.count("Working on: Exporting\n") >= len(site_lines())
+
+
 def test_two_names_that_lead_to_one_user_give_one_line(full_site, tmp_path):
     full_site.hset("users", "another", 1)
     full_site.hset("users", "nobody", 77)

@@ -281,6 +281,15 @@ def test_more_lines_than_a_chunk_are_written_in_chunks(raw, tmp_path, sent):
     assert max(len(command) for command in sent.commands) < 2500
 
 
+def test_it_tells_what_it_works_on_also_while_it_counts_at_its_end(full_site, tmp_path, monkeypatch, capsys):
+    """Of many posts that takes minutes."""
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    monkeypatch.setattr("retwis_site.management.base.TOLD_EACH", 0)
+    call_command("import", str(tmp_path / "site.jsonl"))
+    assert capsys.readouterr().err.count("Working on: Importing\n") > 1  # all lines are one chunk
+
+
 def people_who_write(raw, store):
     """Returns what happens between the chunks of an export: people join, follow, post, like, report, invite, and
     delete, and staff acts."""

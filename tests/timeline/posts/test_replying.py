@@ -159,7 +159,8 @@ def fill(store, posts):
     filling.begin()
     filling.write([person(1, "alice")])
     filling.write([{"type": "post", "user": 1, "time": WHEN, "text": f"post {post['id']}", **post} for post in posts])
-    filling.finish({})
+    for _ in filling.finish({}):
+        pass
 
 
 def lines(store):

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -40,10 +42,8 @@ class Command(StoreCommand):
         verification = Verification(content, os.fstat(file.fileno()).st_size)
         self.complete("Verifying", verification)
         filling = Filling(store)
-        filling.begin()
-        for lines in self.progress("Importing", LineChunks(content, verification.counts.total())):
-            filling.write(lines)
-        filling.finish(verification.largest)
+        lines = LineChunks(content, verification.counts.total())
+        self.complete("Importing", _Import(filling, lines, verification.largest))
         write_index(self, store)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
@@ -52,6 +52,25 @@ class Command(StoreCommand):
                 f"{filling.dropped.total()} lines left out: they name people or posts that the file does not have, "
                 "or that are deleted. An export from a site in use may have such lines."
             )
+
+
+@dataclass(frozen=True)
+class _Import:
+    """Iterate to fill the store, a chunk a step; then what follows from all lines. `len` estimates the steps."""
+
+    filling: Filling
+    lines: LineChunks
+    largest: Mapping[str, int]  # as for `Filling.finish`
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __iter__(self) -> Iterator[None]:
+        self.filling.begin()
+        for lines in self.lines:
+            self.filling.write(lines)
+            yield
+        yield from self.filling.finish(self.largest)
 
 
 def _opened(name: str) -> IO[bytes]:
