@@ -135,10 +135,12 @@ def test_the_socket_and_the_addresses_are_those_of_the_unit():
     asked = {" ".join(words) for words in commands("curl")}
     assert asked == {
         f"curl --fail --unix-socket {socket} http://retwis.example/readyz",
-        "curl --fail http://127.0.0.1:9100/metrics",
+        "curl --fail http://127.0.0.1:8001/metrics",
     }
     assert resolve("/readyz")
-    assert "METRICS_PORT=9100" in guides.text_of("operating")
+    assert "METRICS_PORT=8001" in guides.text_of("operating")  # 9100 is that of Debian's prometheus-node-exporter
+    assert "#METRICS_PORT=8001" in deployed("retwis.env.example")
+    assert '"127.0.0.1:8001"' in deployed("prometheus/prometheus.yml")
     [redis] = re.findall(r"^unixsocket (.*)$", (DEPLOY / "redis.conf").read_text(), re.MULTILINE)
     assert commands("alias") == [["alias", f"redis-cli=redis-cli -s {redis}"]]
 

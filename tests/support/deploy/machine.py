@@ -120,7 +120,7 @@ class Machine:
         """A file of deploy/ for this machine."""
         text = re.sub(r"(?<![\w.])(/(?:run|var|etc)/)", rf"{self.folder}\1", deployed(name))
         text = text.replace("SITE-PASSWORD", SITE_PASSWORD).replace("ADMIN-PASSWORD", ADMIN_PASSWORD)
-        text = text.replace("#METRICS_PORT=9100", f"METRICS_PORT={self.metrics}")
+        text = text.replace("#METRICS_PORT=8001", f"METRICS_PORT={self.metrics}")
         text = re.sub(r"(listen (?:\[::\]:)?)80\b", rf"\g<1>{self.http}", text)
         text = re.sub(r"(listen (?:\[::\]:)?)443\b", rf"\g<1>{self.https}", text)
         return text if _has_ipv6() else re.sub(r".*listen \[::\]:.*\n", "", text)
