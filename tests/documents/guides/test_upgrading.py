@@ -1,6 +1,7 @@
 """docs/upgrading.md: its commands run in their order on a site of an older version, and its table has all versions."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,6 +68,30 @@ def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, 
             assert raw.zscore("users_by_followers", "1") == 2
     assert run == RUN
     assert keys_to_copy(raw) == before
+
+
+def test_a_new_version_comes_also_after_the_way_back_to_an_old_one(tmp_path):
+    ours, source = tmp_path / "ours", tmp_path / "source"
+
+    def git(*arguments):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)  # noqa: S607
+
+    def publish(name):
+        author = ("-c", "user.name=alice", "-c", "user.email=alice@retwis.example")
+        git("-C", ours, *author, "commit", "--quiet", "--allow-empty", "--message", name)
+        git("-C", ours, "tag", name)
+
+    git("init", "--quiet", "--initial-branch", "main", ours)
+    publish("old")
+    git("clone", "--quiet", ours, source)
+    for name in ("new", "newest"):
+        publish(name)
+        words = [guides.words(command) for command in guides.commands(GUIDE)]
+        gets = [arguments for program, *arguments in words if program == "git"]
+        places = {"/opt/retwis/source": str(source), "OLD-VERSION": "old"}
+        for arguments in gets:
+            git(*(places.get(word, word) for word in arguments))
+    git("-C", source, "merge-base", "--is-ancestor", "newest", "main")
 
 
 @pytest.mark.usefixtures("raw")
