@@ -43,6 +43,7 @@ class Command(StoreCommand):
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Waiting for jobs (Ctrl-C stops it)")
+        self.stdout.flush()  # systemd's journal would have it only when the worker ends
         pause, moved = POLL_EVERY, False
         metrics = loaded_metrics()
         publish = metrics.WorkerMetrics(store).publish if metrics else lambda finished: None

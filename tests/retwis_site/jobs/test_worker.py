@@ -2,6 +2,7 @@
 while the store fails or has no memory."""
 
 import contextlib
+import select
 import signal
 import subprocess
 import sys
@@ -208,9 +209,8 @@ def test_a_worker_that_must_stop_finishes_its_chunk_and_releases_the_job(
 @pytest.mark.real_server
 def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
     command = [sys.executable, "manage.py", "deliver"]
-    with subprocess.Popen(
-        command, cwd=settings.BASE_DIR, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
-    ) as process:
+    variables = environment(tmp_path, PYTHONUNBUFFERED="")  # as under systemd
+    with subprocess.Popen(command, cwd=settings.BASE_DIR, env=variables, stdout=subprocess.PIPE, text=True) as process:
         try:
             for pid in (7, 8):
                 raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
@@ -218,6 +218,8 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
                 wait_until(lambda: raw.zcard("outbox") == 0, "the worker")
             assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
             wait_until(lambda: raw.keys("lease:*") == [], "the worker to remove the lease")
+            assert select.select([process.stdout], [], [], 0)[0]  # systemd's journal has that it waits
+            assert process.stdout.readline() == "Waiting for jobs (Ctrl-C stops it)\n"
             process.send_signal(signal.SIGTERM)
             assert process.wait(TIMEOUT) == 0
         finally:
