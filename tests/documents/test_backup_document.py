@@ -26,10 +26,12 @@ MAKE = f"retwis db backup {FOLDER}"
 RESTORE = f"retwis db restore {FOLDER}"
 OF_A_TIME = f"retwis db restore {FOLDER}/2026-11-22T03-00-00Z"
 OF_A_FILE = "retwis db restore dump.rdb"
-OUT_OF_ITS_WAY = [
-    "mv /var/lib/redis/dump.rdb /root/dump.rdb",
-    "systemctl stop redis-server",  # of a whole machine: no test runs it
-    "install -m 640 -o redis -g redis /root/dump.rdb /var/lib/redis/dump.rdb",
+OUT_OF_ITS_WAY = [  # of a whole machine: no test runs it
+    "mv /var/lib/redis/dump.rdb /var/backups/dump.rdb",
+    "chown retwis /var/backups/dump.rdb",
+    "retwis db restore /var/backups/dump.rdb",  # not /root, where the user retwis may read nothing
+    "systemctl stop redis-server",
+    "install -m 640 -o redis -g redis /var/backups/dump.rdb /var/lib/redis/dump.rdb",
 ]
 BY_THE_SERVER = [
     "install -d -o redis -g redis /run/redis",
