@@ -249,7 +249,8 @@ MOST_INVITES = 1000
 class OneLine(TextField):
     def __init__(self, longest: int, **kwargs: Any) -> None:
         no_breaks = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", gettext_lazy("Use only one line."))
-        super().__init__(longest, required=False, validators=[no_breaks], **kwargs)
+        widget = forms.TextInput(attrs={"dir": "auto"})
+        super().__init__(longest, required=False, validators=[no_breaks], widget=widget, **kwargs)
 
 
 class Paragraphs(TextField):

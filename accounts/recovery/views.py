@@ -44,7 +44,9 @@ class RecoverForm(NewPasswordForm):
         label=gettext_lazy("Recovery code"),
         help_text=gettext_lazy("One of the codes that you kept. Each works once."),
         validators=[MaxLength(LONGEST_TYPED)],
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
+        ),
     )
 
 

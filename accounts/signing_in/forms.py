@@ -48,7 +48,7 @@ class UsernameField(forms.CharField):
     """A username, of a new account or of one that there is."""
 
     def __init__(self, **kwargs: Any) -> None:
-        attrs = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        attrs = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
         super().__init__(label=_("Username"), widget=forms.TextInput(attrs=attrs), **kwargs)
 
 

@@ -148,6 +148,12 @@ def test_a_wrong_word_is_a_422_with_what_was_typed(admin, raw):
     assert "x" * 41 in page_of(admin.post("/moderation/site/", {"name": "x" * 41}), 422)
 
 
+def test_a_text_of_the_site_is_typed_in_its_own_direction(admin):
+    fields = re.findall(r"<(?:input type=.text|textarea)[^>]*>", page_of(admin.get("/moderation/site/")))
+    names = {re.search(r'name="(\w+)"', field)[1] for field in fields if 'dir="auto"' in field}
+    assert names == {"name", "tagline", "announcement", "about", "rules", "privacy", "contact"}
+
+
 def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, raw):
     raw.hset("site", "announcement", "We move on Sunday")
     assert "We move on Sunday" in member.get("/timeline/").content.decode()

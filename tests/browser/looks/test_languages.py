@@ -231,6 +231,22 @@ def test_how_much_is_too_much_has_its_sign_before_it_in_arabic(window, alice):
     assert counter.evaluate("box => getComputedStyle(box).direction") == "ltr"
 
 
+def test_in_arabic_what_is_typed_keeps_its_signs_where_it_is_read(window):
+    def direction(locator):
+        return locator.evaluate("it => getComputedStyle(it).direction")
+
+    page = window(at="/login/")
+    choose(page, ARABIC)
+    page.goto("/recover/")
+    for label in ("اسم المستخدم", "رمز الاسترداد"):
+        assert direction(page.get_by_label(label, exact=True)) == "ltr"  # `anna_`, `9k3m-...`
+    assert direction(page.get_by_placeholder("بحث")) == "rtl"
+    page.goto("/search/")
+    examples = page.get_by_role("main").locator("dl")
+    assert direction(examples.get_by_text("-قهوة")) == "rtl"
+    assert direction(examples.get_by_text("has:link")) == "ltr"
+
+
 # ---- moments
 
 
