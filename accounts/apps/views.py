@@ -117,7 +117,7 @@ def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) ->
         answer["Location"] = f"{grant.redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
         return _with_headers_of_consent(answer)
     if granting is None:
-        return done(request, _("The app may do nothing for you."), "home")
+        return done(request, _("The app was not allowed to use your account."), "home")
     grant.request.user = granting
     context = {"app": grant.request.client.app, "code": grant.generate_authorization_code()}
     return form_page(request, "accounts/apps/code.html", context)
@@ -206,7 +206,8 @@ def apps(request: RetwisRequest) -> HttpResponse:
     which = request.POST.get("revoke", "")
     Tokens(connect()).end(me.uid, [token.digest for token in found if which in (ALL, _number(token))])
     guards.log_account_event(request, "removed an app", me)
-    return done(request, _("This app may do nothing more for you."), "apps")
+    text = _("No app can use your account now.") if which == ALL else _("The app can no longer use your account.")
+    return done(request, text, "apps")
 
 
 def _number(token: Token) -> str:

@@ -60,7 +60,7 @@ class PictureDamaged(PictureRefused):
 class PictureTooLarge(PictureRefused):
     """To decode it would take too much memory or time."""
 
-    message = _("This picture is too large. It may have 50 megapixels.")
+    message = _("This picture is too large. The limit is 50 megapixels.")
 
 
 _REFUSALS = {"format": NoPicture, "damaged": PictureDamaged, "pixels": PictureTooLarge}

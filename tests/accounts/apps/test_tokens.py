@@ -156,9 +156,11 @@ def test_a_user_sees_what_apps_may_do_and_ends_it(store, raw, browser, alice, bo
     numbers = re.findall('name="revoke" value="([0-9a-f]{16})"', page)
     assert len(numbers) == 2
     assert me.post("/settings/apps/", {"revoke": digest_of(others)[:16]}).status_code == 302
-    me.post("/settings/apps/", {"revoke": digest_of(first)[:16]})
+    page = me.post("/settings/apps/", {"revoke": digest_of(first)[:16]}, follow=True).content.decode()
+    assert "The app can no longer use your account." in page
     assert [token.digest for token in tokens_in(raw.hgetall("user:1"))] == [digest_of(second)]
-    me.post("/settings/apps/", {"revoke": "all"})
+    page = me.post("/settings/apps/", {"revoke": "all"}, follow=True).content.decode()
+    assert "No app can use your account now." in page
     assert tokens_in(raw.hgetall("user:1")) == []
     assert len(tokens_in(raw.hgetall("user:2"))) == 1
     assert "No app uses your account" in me.get("/settings/apps/").content.decode()
