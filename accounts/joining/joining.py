@@ -466,6 +466,16 @@ class Joining(Repository):
             raise NameTaken(username)
         check_name(self._store, username)
 
+    def may_be_sent_again(self, username: str, why: str | None) -> bool:
+        """Whether an application with this name and reason waits, or the name has an account to which no home has shown
+        a post yet. Two round trips."""
+        uid = Users(self._store).find(username)
+        if uid is None:
+            asked = Applications(self._store).find(username)
+            return asked is not None and not asked.refused and asked.why == why
+        secret, seen = self._store.hmget(keys.user(uid), ["auth", "seen"])
+        return secret is not None and seen is None  # a deleted account has neither
+
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> User | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.
         Raises Refused."""

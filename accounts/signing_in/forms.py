@@ -118,6 +118,9 @@ class PresentPasswordForm(forms.Form):
         return password
 
 
+APPLIED = "applied"  # the code of the error: it is the right password of an application
+
+
 class LoginForm(forms.Form):
     """Valid when the password is the user's; then `verified` is the user.
 
@@ -142,7 +145,7 @@ class LoginForm(forms.Form):
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
-            raise forms.ValidationError(str(answer)) from answer
+            raise forms.ValidationError(str(answer), APPLIED) from answer
         self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))

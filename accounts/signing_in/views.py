@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
@@ -10,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.joining.joining import Joining
 from accounts.signing_in import guards
 from accounts.signing_in.feature import REGISTRATIONS
-from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
+from accounts.signing_in.forms import APPLIED, ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
@@ -88,16 +89,19 @@ def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
 
 
 def _sent_again(request: RetwisRequest) -> HttpResponse | None:
-    """The session of a new member who sends the form again, since its answer was lost or the store failed after the
-    commit. None for all others. Of an account that is in use no password is compared: a name that is taken costs no
-    hash, and counts as no wrong password."""
-    form = RegisterForm(typed(request))
-    if not form.is_valid() or not Sessions(connect()).is_unused(form.cleaned_data["username"]):
+    """The first answer once more, for a new member or an applicant whose form comes again, since that was lost or the
+    store failed after the commit. None for all others. Of an account that is in use no password is compared: a name
+    that is taken costs no hash, and counts as no wrong password."""
+    form = (ApplicationForm if "why" in request.POST else RegisterForm)(typed(request))
+    if not form.is_valid():
         return None
-    given = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
-    login = LoginForm(given, request=request)
-    verified = login.verified if login.is_valid() else None
-    return _joined(request, verified) if verified and not verified.digest else None
+    given = form.cleaned_data
+    if not Joining(connect()).may_be_sent_again(given["username"], given.get("why")):
+        return None
+    login = LoginForm({"username": given["username"], "password": given["password1"]}, request=request)
+    if not login.is_valid():
+        return _joined(request, None) if login.has_error(NON_FIELD_ERRORS, APPLIED) else None
+    return _joined(request, login.verified) if login.verified and not login.verified.digest else None
 
 
 def _joined(request: RetwisRequest, verified: Verified | None) -> HttpResponse:

@@ -88,14 +88,6 @@ class Sessions(Repository):
         self.remove(uid, {*SESSIONS.ended_in(stored.value), *SESSIONS.too_many_in(stored.value, kept=secret)})
         return secret
 
-    def is_unused(self, username: str) -> bool:
-        """Whether an account has this name, and no home has shown it a post yet. Two round trips, one without it."""
-        uid = Users(self._store).find(username)
-        if uid is None:
-            return False
-        secret, seen = self._store.hmget(keys.user(uid), ["auth", "seen"])
-        return secret is not None and seen is None  # a deleted account has neither
-
     def end(self, uid: int, secret: str) -> None:
         """End one session. Two round trips. The official secret is replaced instead: seven round trips.
 

@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
 from accounts.apps.repository import Apps, own_token
-from accounts.joining.joining import BlockedNames, Invitations, Joining, NameRefused, check_name
+from accounts.joining.joining import Applications, BlockedNames, Invitations, Joining, NameRefused, check_name
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
@@ -74,18 +74,19 @@ def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
     assert raw.hgetall("users") == {"alice": "1"}
 
 
+def away():
+    raise StoreError("away")
+
+
 @pytest.fixture(params=["the list of users", "the session"])
 def failing_after_the_commit(request, monkeypatch):
     """The server that has these keys is away, while the one that decides about the name answers."""
     of, method = {"the list of users": (Registration, "_list"), "the session": (Sessions, "open")}[request.param]
 
-    def away(*_):
-        raise StoreError("away")
-
     @contextmanager
     def fails():
         with monkeypatch.context() as patched:
-            patched.setattr(of, method, away)
+            patched.setattr(of, method, lambda *_: away())
             yield
 
     return fails
@@ -104,6 +105,21 @@ def test_a_form_that_is_sent_again_after_a_failure_of_the_store_signs_in(
     assert (answer.status_code, answer.headers.get("Location")) == (302, "/first-steps/")
     assert raw.hgetall("users") == {"alice": "1"}
     assert raw.hexists("user:1", f"session:{client.cookies['auth'].value}")
+
+
+def test_an_application_that_is_sent_again_is_thanked_for(browser, raw, monkeypatch):
+    """Not one with another password, nor one with another reason."""
+    raw.hset("site", "registration", "approval")
+    form = FORM | {"why": "I like\r\nbirds"}
+    with monkeypatch.context() as patched:
+        patched.setattr(Applications, "list_waiting", lambda *_: away())
+        assert browser().post("/register/", form).status_code == 503
+    for other in (OTHER, {"why": "Me too"}):
+        assert browser().post("/register/", form | other).status_code == 422
+    answer = browser().post("/register/", form, follow=True)
+    assert answer.redirect_chain == [("/login/", 302)]
+    assert "Log in later to see whether you can join." in answer.content.decode()
+    assert raw.hlen("applications") == 1
 
 
 def test_a_form_that_is_sent_again_signs_in_nobody_else(browser, raw):
