@@ -8,7 +8,7 @@ from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Mark, Pictures
 from retwis_site.features import Use, features
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, emptied, remove_members
+from retwis_site.store.chunks import answers, emptied, for_each, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad, parse_id
 
@@ -122,9 +122,10 @@ def _remove(store: Store, digest: str, uids: set[int]) -> None:
 
 
 def remove_pictures(store: Store, uid: int) -> Iterator[None]:
-    """Leave the pictures of a deleted account to jobs, a chunk at a time: what showed them was removed before. Three
+    """Leave the pictures of a deleted account to jobs, a chunk at a time: what showed them was removed before. Four
     round trips a chunk."""
     for digests in emptied(store, keys.media_of(uid)):
+        for_each(store, lambda pipe, digest: pipe.unlink(keys.media_draft(uid, digest)), digests)
         Pictures(store).unmark(Mark(UPLOAD, uid), digests)
         Pictures(store).release(uid, digests)
         remove_members(store, keys.media_of(uid), digests)

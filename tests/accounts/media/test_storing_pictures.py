@@ -116,8 +116,11 @@ def test_a_deleted_account_takes_its_pictures_with_it(pictures, alice, bob, raw,
     pictures.add(1, red)
     pictures.add(1, blue)
     pictures.add(2, blue)
+    for uid in (1, 2):  # what an app has said of it before its post
+        raw.set(f"media_draft:{uid}:{blue.digest}", " Blue")
     list(remove_pictures(store, 1))
     drain(store, "worker")
+    assert raw.keys("media_draft:*") == [f"media_draft:2:{blue.digest}"]
     assert not raw.exists(f"media:{red.digest}")
     assert raw.exists(f"media:{blue.digest}")  # it is bob's too
     assert not raw.exists("media_of:1")
