@@ -21,7 +21,7 @@ from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
 from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
 from accounts.second_factor.passkeys import ChallengePurpose, Purpose, WrongAnswer, site_of
-from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
+from accounts.second_factor.repository import AlreadyThere, Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
 from accounts.signing_in.forms import PresentPasswordForm, ShortTextField
@@ -254,7 +254,11 @@ def security(request: RetwisRequest) -> HttpResponse:
 @guards.never_store
 def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
-    then the store knows nothing of them: the form has the key, signed for this session."""
+    then the store knows nothing of them: the form has the key, signed for this session. With an app,
+    the answer says so: the code of a form that came twice is spent, and "Wrong code" would be no help."""
+    # Users with a factor have confirmed it by now. Nothing is asked for the others.
+    if guards.is_confirmed(request) and own_factors(request.viewer).factors.totp:
+        return not_done(request, str(AlreadyThere.message), "security")
     if "key" not in request.POST:
         title = _("Set up an authenticator app")
         says = _("Any app for codes works, and so do most password managers. First type your password.")

@@ -58,6 +58,21 @@ def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
     assert app.secret not in client.get(PAGE).content.decode()
 
 
+def test_a_form_that_is_sent_twice_and_a_later_look_at_the_page_say_that_the_app_is_there(client, raw, app):
+    """The second answer is the one that is seen. "Wrong code" would let somebody remove the app from their phone."""
+    app.secret, key = begin(client)
+    sent = {"key": key, "code": app.code()}
+    assert client.post(ADD_APP, sent)["Location"] == CODES
+    stored = raw.hgetall("credentials:1")
+    for answer in (client.post(ADD_APP, sent, follow=True), client.get(ADD_APP, follow=True)):
+        assert answer.redirect_chain == [(PAGE, 302)]
+        page = page_of(answer)
+        assert "You have added this already." in page
+        assert "Remove the app" in page
+        assert "Make recovery codes" in page
+    assert raw.hgetall("credentials:1") == stored
+
+
 def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
     page = client.post(ADD_APP, {"password": PASSWORD})
     text = page.content.decode()
