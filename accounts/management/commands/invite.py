@@ -7,7 +7,8 @@ from django.core.management.base import CommandParser
 from accounts.community.log import Act, Log
 from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read_invitation
 from accounts.management.people import address_of
-from retwis_site.management.base import StoreCommand, number
+from retwis_site.identity import stored_site
+from retwis_site.management.base import StoreCommand, announcer, number
 from retwis_site.store.client import Store
 
 
@@ -33,3 +34,5 @@ class Command(StoreCommand):
         made = Invitations(store).make(uses=options["uses"], days=options["days"])
         Log(store).write(Act(what="invitation:made", until=made.ends, reason=f"{made.uses}×"))
         self.stdout.write(address_of("invited", made.code))
+        if stored_site(store).registration == "closed":
+            announcer(self, self.verbosity)("Nobody can join by it while the site is closed. See: manage.py site")

@@ -210,11 +210,15 @@ def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store
 
 
 def test_the_operator_gets_an_address(raw, store):
-    output = StringIO()
-    call_command("invite", "--uses", "3", stdout=output, stderr=StringIO())
+    output, beside = StringIO(), StringIO()
+    call_command("invite", "--uses", "3", stdout=output, stderr=beside)
     [one] = Invitations(store).open([0])
     assert output.getvalue().strip() == f"http://localhost:8000/invited/{one.code}/"
     assert one.left == 3
+    assert "closed" not in beside.getvalue()
+    mode(raw, "closed")
+    call_command("invite", stdout=output, stderr=beside)
+    assert "Nobody can join by it while the site is closed." in beside.getvalue()
 
 
 @pytest.mark.parametrize(("by", "state"), [(0, ""), (1, ""), (1, "suspended")])
