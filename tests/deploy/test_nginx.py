@@ -31,11 +31,13 @@ def test_nginx_takes_the_configuration_without_a_warning(server):
 
 @contextlib.contextmanager
 def nginx_alone(server):
-    """A machine with nginx and the static files, and without a site. A site has one second for its answer."""
+    """A machine with nginx and the static files, and without a site. A site has one second for its answer, where the
+    configuration says nothing else."""
     machine = Machine()
     machine.write_nginx(server)
     site = machine.path("site.conf")
-    site.write_text(re.sub(r"((?:proxy|uwsgi)_)(pass .*)", r"\1\2 \1read_timeout 1s;", site.read_text()))
+    silent = r"((?:proxy|uwsgi)_)(pass .*)(?!\s+(?:proxy|uwsgi)_read_timeout)$"
+    site.write_text(re.sub(silent, r"\1\2 \1read_timeout 1s;", site.read_text(), flags=re.MULTILINE))
     [collect] = setting(machine.text("retwis-web.service"), "ExecStartPre")
     subprocess.run(machine.command(collect), env=machine.environment(), check=True)
     with machine.running(machine.nginx(), "nginx"):
@@ -141,6 +143,15 @@ def test_a_site_that_takes_too_long_is_a_504_with_the_same_page(machine):
     with a_site_that_answers(machine, b"", threading.Event()):
         answer = machine.browser().ask("/")
     assert (answer.status, "<h1>Temporarily unavailable</h1>" in answer.page) == (504, True)
+
+
+def test_a_download_may_take_longer_than_a_page(machine):
+    """The whole file is made before any of it is sent."""
+    made = threading.Event()
+    threading.Timer(3, made.set).start()
+    with a_site_that_answers(machine, ITS_OWN, made):
+        answer = machine.browser().ask("/settings/download/")
+    assert (answer.status, answer.page) == (503, "its own 503")
 
 
 def test_what_the_site_answers_itself_stays_as_it_is(machine):
