@@ -5,9 +5,13 @@ lines too."""
 import json
 import logging
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -101,6 +105,20 @@ def test_without_settings_a_line_is_text_from_info_on():
 def test_json_from_error_on():
     line = json.loads(in_a_process(LOG, LOG_FORMAT="json", LOG_LEVEL="ERROR"))
     assert (line["level"], line["logger"], line["message"]) == ("ERROR", "retwis.store", "a line of error")
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="the Debian package jq is not installed")
+def test_the_command_of_the_guide_finds_slow_requests_between_the_lines_of_systemd():
+    document = (Path(settings.BASE_DIR) / "docs/running.md").read_text()
+    [command] = re.findall(r"^journalctl .* \| (jq .*)$", document, re.MULTILINE)
+    lines = [
+        json.dumps({"logger": "retwis.access", "route": route, "ms": ms}) for route, ms in [("home", 7), ("tag", 700)]
+    ]
+    journal = "\n".join(["Starting retwis-web.service - Retwis, the web processes...", *lines])
+    found = subprocess.run(
+        shlex.split(command), input=journal, capture_output=True, check=True, text=True, timeout=TIMEOUT
+    )
+    assert json.loads(found.stdout)["route"] == "tag"
 
 
 @pytest.mark.parametrize(
