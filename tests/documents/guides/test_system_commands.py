@@ -115,6 +115,15 @@ def test_files_are_where_others_look_for_them(machine):
     assert {path for path in edited if not (machine / path.lstrip("/")).exists()} == set()
 
 
+def test_the_site_may_not_read_the_passwords_of_the_store(machine):
+    """It is in the group `redis`, for the socket."""
+    assert "redis" in unit("retwis-web")["SupplementaryGroups"].split()
+    for name in ("users.acl", "users.acl.old"):
+        assert (machine / "etc/redis" / name).stat().st_mode & 0o777 == 0o600
+    owners = [words[words.index("-o") + 1] for words in commands(COPIES) if words[-1] == "/etc/redis/users.acl"]
+    assert owners == ["redis", "redis"]
+
+
 def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machine):
     script = (machine / "usr/local/bin/retwis").read_text()
     assert (machine / "usr/local/bin/retwis").stat().st_mode & 0o777 == 0o755
