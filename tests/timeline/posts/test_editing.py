@@ -4,14 +4,17 @@ import re
 
 import pytest
 
+from retwis_site.exceptions import StoreError
 from retwis_site.store.chunks import answer
 from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO
+from tests.support.protocols.small_site import finish_jobs
 from tests.support.stored_keys import publish
 from timeline.posts import repository
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.records import Version, ask_versions
 from timeline.posts.repository import MOST_TEXTS, Posts
+from timeline.posts.settling import Settling
 
 
 @pytest.fixture
@@ -93,6 +96,26 @@ def test_an_edit_leaves_thread_and_numbers_as_they_are(store, post, raw):
     assert raw.zrange("quotes_of:1", 0, -1) == ["3"]
     assert raw.hmget("post:1", "replies", "quotes") == ["1", "1"]
     assert raw.hmget("post:2", "body", "reply_to") == ["well, well", "1"]
+
+
+def test_one_that_is_sent_again_after_a_failure_of_the_store_is_shown_at_once(store, post, now, raw, monkeypatch):
+    """The server with the post was away. Until a worker comes, a minute later, the text before would stand."""
+
+    def away(*_):
+        raise StoreError("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Settling, "queue", away)
+        with pytest.raises(StoreError):
+            Posts(store).edit(1, 1, "second #redis @bob")
+    assert raw.hget("post:1", "body") == "first"
+    assert Posts(store).edit(1, 1, "second #redis @bob")
+    assert raw.hmget("post:1", "body", "mentions") == ["second #redis @bob", "2"]
+    assert raw.zrange("tag:redis", 0, -1) == ["1"]
+    assert versions(store, 1) == (Version(LONG_AGO, "first"), Version(LONG_AGO + 100, "second #redis @bob"))
+    finish_jobs(store, raw)
+    assert "mention:1:1" in raw.zrange("notices:2", 0, -1)
+    assert not Posts(store).edit(1, 1, "second #redis @bob")
 
 
 def test_an_edit_takes_six_round_trips(store, post, round_trips):

@@ -4,13 +4,18 @@ import time
 
 import pytest
 
+from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
+from tests.support.apps import App
+from tests.support.protocols.small_site import finish_jobs
+from tests.support.removed_accounts import home_texts
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost
 from timeline.posts.repository import Posts
+from timeline.relations.edges import Edges
 from timeline.relations.relations import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -62,6 +67,30 @@ def test_a_second_repost_changes_nothing(store, raw, pid):
     before = {key: value for key, value in everything(raw).items() if key != "next_post_id"}
     Reposts(store).repost(ALICE, pid, BOB)
     assert {key: value for key, value in everything(raw).items() if key != "next_post_id"} == before
+
+
+def test_one_that_is_sent_again_after_a_failure_of_the_store_is_listed_at_once(
+    store, browser, alice, raw, pid, monkeypatch
+):
+    """The server with its lists was away. Until a worker comes, a minute later, an app would not find it."""
+    home_texts(store, alice)
+    with monkeypatch.context() as patched:
+        patched.setattr(Edges, "_queue_mirror", away)
+        assert browser(alice).post(f"/@bob/{pid}/repost/").status_code == 503
+    assert not raw.exists("updates:1")
+    app = App(alice)
+    assert app.json("POST", f"/api/v1/statuses/{pid}/reblog")["id"] == str(own_post(raw, pid))
+    assert raw.zrange("updates:1", 0, -1) == [str(own_post(raw, pid))]
+    assert raw.zrange(f"reposted_by:{pid}", 0, -1) == ["1"]
+    assert home_texts(store, alice) == ["Hello"]
+    assert "Hello" in browser(alice).get("/@Alice/").content.decode()
+    finish_jobs(store, raw)
+    assert home_texts(store, alice) == ["Hello"]
+    assert len(raw.keys("post:*")) == 2
+
+
+def away(*_):
+    raise StoreError("away")
 
 
 def test_an_undo_withdraws_it(store, raw, pid):
