@@ -166,6 +166,7 @@ def test_thirty_users_an_hour_can_register_from_an_address(browser, raw):
 
 
 def test_a_registration_that_failed_does_not_count(browser, alice, raw):
+    raw.hset("user:1", "seen", "1")  # else it may be that of the account, sent again
     for _ in range(3):
         assert sign_up(browser(), "Alice").status_code == 422
         assert sign_up(browser(), "no name").status_code == 422

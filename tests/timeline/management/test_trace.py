@@ -150,7 +150,7 @@ alice posts 'hello': 13 round trips, 33 commands
    1  HGET auths •••                                                            O(1)         SessionSecret.unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         SessionSecret.ask_uid
-      HMGET user:1 username name deleted colour picture state state_until sta…  O(N)         Viewer.ask
+      HMGET user:1 username name deleted colour picture state state_until sta…  O(N)         Viewer._checking
       ZREVRANK notices:1 up_to_here                                             O(log(N))    notices.ask_new
       ZCARD notices:1                                                           O(1)         notices.ask_new
    3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
