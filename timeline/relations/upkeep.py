@@ -418,7 +418,7 @@ class EdgeChecks(Searcher):
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         look, repair = looking(self._store, ask), partial(self._repair, own, other)
-        return self._check_of(label, own, look, "", repair, read=read_suspects)
+        return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
 
     def _counted(self, own: OfId) -> Check:
         """People whom a number counts although staff has hidden or suspended them, or the other way round."""
@@ -446,26 +446,39 @@ class EdgeChecks(Searcher):
 
         label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
         repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
-        return self._check_of(label, own, look, "", repair, read=read_suspects)
+        return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
 
-    def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
-        if own.main == USER and unknown(self._store, [member]):
-            self._store.zrem(own(number), str(member))
-            self._store.zrem(other(member), str(number))
+    def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
+        """At most fourteen round trips for all together, and more as for `Edges.set`; none without any."""
+        if not entries:
             return
-        who, target = (number, member) if own is self._truth else (member, number)
-        if own is self._mirror:
-            self._restore(who, target)
-        Edges(self._store, self._relation).mend(edges_of(self._store, self._relation, [(who, str(target))]))
-
-    def _restore(self, who: int, target: int) -> None:
-        """Where a repair has removed bad entries of the truth, its mirror is all that is left of an edge."""
-        truth, mirror = self._truth(who), self._mirror(target)
+        lost = {*unknown(self._store, {member for _, member in entries})} if own.main == USER else set[int]()
         pipe = self._store.pipeline()
-        since, damaged = pipe.zscore(mirror, str(who)), ask_damaged(pipe, truth)
+        for number, member in entries:
+            if member in lost:
+                pipe.zrem(own(number), str(member))
+                pipe.zrem(other(member), str(number))
         pipe.execute()
-        if damaged.value and since.value is not None:
-            self._store.zadd_nx(truth, {str(target): stored_score(mirror, str(who), since.value)})
+        known = [(number, member) for number, member in entries if member not in lost]
+        if own is self._mirror:
+            known = [(who, target) for target, who in known]
+            self._restore(known)
+        edges = edges_of(self._store, self._relation, [(who, str(target)) for who, target in known])
+        Edges(self._store, self._relation).mend(edges)
+
+    def _restore(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Where a repair has removed bad entries of the truth, its mirror is all that is left of an edge."""
+        pipe = self._store.pipeline()
+        asked = [
+            (who, target, pipe.zscore(self._mirror(target), str(who)), ask_damaged(pipe, self._truth(who)))
+            for who, target in pairs
+        ]
+        pipe.execute()
+        for who, target, since, damaged in asked:
+            if damaged.value and since.value is not None:
+                score = stored_score(self._mirror(target), str(who), since.value)
+                pipe.zadd_nx(self._truth(who), {str(target): score})
+        pipe.execute()
 
     def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:
         exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))

@@ -281,3 +281,31 @@ def test_a_comparison_that_the_store_refuses_hides_no_wrong_edge(raw, store):
     with pytest.raises(StoreRefused):
         findings_of(store, [both])
     assert [one.what for one in findings_of(store, [followers])] == ["followers:2 has 1"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept"), [("followers:1", "following"), ("following:1", "followers")], ids=["followers", "following"]
+)
+def test_a_lost_key_of_many_people_is_back_in_few_round_trips(raw, store, round_trips, lost, kept):
+    """People with hundreds of thousands of followers have one key of them: by itself each entry takes ten."""
+    people = range(1, 242)
+    for uid in people:
+        raw.hset(f"user:{uid}", "username", f"person{uid}")
+    edges = {uid: LONG_AGO + uid for uid in people if uid != 1}
+    raw.zadd(lost, edges)
+    for uid in edges:
+        raw.zadd(f"{kept}:{uid}", {1: edges[uid]})
+    raw.zadd(f"{kept}:2", {999: LONG_AGO})  # an unknown person among them
+    raw.delete(lost)
+    raw.hset(f"damaged:{lost}:values", "1", LONG_AGO)  # else a lost truth ends its edges
+
+    def mend():
+        for finding in findings_of(store, EdgeChecks(store, FOLLOW).inconsistencies()):
+            finding.repair()
+
+    assert len(round_trips(mend).round_trips) < 200
+    assert raw.zrange(lost, 0, -1, withscores=True) == sorted(
+        ((str(uid), float(when)) for uid, when in edges.items()), key=lambda row: row[1]
+    )
+    assert raw.zrange(f"{kept}:2", 0, -1) == ["1"]
+    assert raw.hget("user:1", "username") == "person1"
