@@ -204,8 +204,11 @@ def read_password() -> str:
     if not sys.stdin.isatty():
         password = _first_line()
     else:
-        password = getpass("Password: ")
-        if getpass("Password again: ") != password:
+        try:
+            password, again = getpass("Password: "), getpass("Password again: ")
+        except EOFError:  # Ctrl-D
+            password = again = ""
+        if again != password:
             raise CommandError("The two passwords differ. Nothing was changed.")
     if not password:
         raise CommandError("No password was given. Type one, or send it on standard input.")

@@ -91,6 +91,16 @@ def test_two_different_passwords_on_a_terminal_change_nothing(raw, terminal):
     assert raw.dbsize() == 0
 
 
+def test_the_end_of_input_on_a_terminal_is_no_password(raw, terminal, monkeypatch):
+    def ended(prompt):
+        raise EOFError
+
+    terminal()
+    monkeypatch.setattr("retwis_site.management.base.getpass", ended)
+    refuses("No password was given", "createuser", "alice")
+    assert raw.dbsize() == 0
+
+
 # ---- changepassword
 
 
