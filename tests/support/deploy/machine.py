@@ -162,7 +162,6 @@ class Machine:
             )
             text = f"{tls}    location {top}/ {{{end}"
             text = re.sub(r" /static/(down|too_large)\.", rf" {top}/static/\1.", text)
-            text = text.replace("~^/api/", f"~^{top}/api/")
         self.path("site.conf").write_text(text)
         user = "user root;" if os.geteuid() == 0 else ""
         self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))
