@@ -157,9 +157,7 @@ class Machine:
             tls, _, end = text.rpartition("    location / {")
             assert static in tls
             tls = tls.replace(static, at_top).replace("location ~ ^/static", f"location ~ ^{top}/static")
-            end = end.replace("location ~ ^/", f"location ~ ^{top}/").replace(
-                "location /media/", f"location {top}/media/"
-            )
+            end = re.sub(r"location (= |~ \^)?/", rf"location \1{top}/", end)
             text = f"{tls}    location {top}/ {{{end}"
             text = re.sub(r" /static/(down|too_large)\.", rf" {top}/static/\1.", text)
         self.path("site.conf").write_text(text)
