@@ -42,6 +42,7 @@ from retwis_site.store.ids import note_bad, parse_number, stored_names
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
 LONGEST_WHY = 500  # characters
+SENT_AGAIN_WITHIN = 3600  # seconds; after these, a form with a name that is taken is somebody else's
 NAME_TAKEN = gettext_noop("Someone else has this name, or one that looks like it. Ask again with another name.")
 ANSWER = "answer:"  # what the field of an answer begins with
 
@@ -467,14 +468,18 @@ class Joining(Repository):
         check_name(self._store, username)
 
     def may_be_sent_again(self, username: str, why: str | None) -> bool:
-        """Whether an application with this name and reason waits, or the name has an account to which no home has shown
-        a post yet. Two round trips."""
+        """Whether an application with this name and reason waits, or a new account has exactly this name, to which no
+        home has shown a post yet. Two round trips."""
         uid = Users(self._store).find(username)
         if uid is None:
             asked = Applications(self._store).find(username)
             return asked is not None and not asked.refused and asked.why == why
-        secret, seen = self._store.hmget(keys.user(uid), ["auth", "seen"])
-        return secret is not None and seen is None  # a deleted account has neither
+        pipe = self._store.pipeline()
+        fields = pipe.hmget(keys.user(uid), ["username", "seen", "deleted"])
+        registered = pipe.zscore(keys.users_by_time(), username)  # None: the store failed before it was listed
+        pipe.execute()
+        is_new = registered.value is None or registered.value > time.time() - SENT_AGAIN_WITHIN
+        return is_new and fields.value == [username, None, None]
 
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> User | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.

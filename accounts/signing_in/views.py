@@ -90,8 +90,8 @@ def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
 
 def _sent_again(request: RetwisRequest) -> HttpResponse | None:
     """The first answer once more, for a new member or an applicant whose form comes again, since that was lost or the
-    store failed after the commit. None for all others. Of an account that is in use no password is compared: a name
-    that is taken costs no hash, and counts as no wrong password."""
+    store failed after the commit. None for all others. Of an account that is older or in use no password is compared: a
+    name that is taken costs no hash, and counts as no wrong password."""
     form = (ApplicationForm if "why" in request.POST else RegisterForm)(typed(request))
     if not form.is_valid():
         return None

@@ -9,7 +9,15 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
 from accounts.apps.repository import Apps, own_token
-from accounts.joining.joining import Applications, BlockedNames, Invitations, Joining, NameRefused, check_name
+from accounts.joining.joining import (
+    SENT_AGAIN_WITHIN,
+    Applications,
+    BlockedNames,
+    Invitations,
+    Joining,
+    NameRefused,
+    check_name,
+)
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
@@ -123,7 +131,7 @@ def test_an_application_that_is_sent_again_is_thanked_for(browser, raw, monkeypa
 
 
 def test_a_form_that_is_sent_again_signs_in_nobody_else(browser, raw):
-    """Neither with another password, nor into an account that is in use, has a second factor, or was deleted."""
+    """Neither with another password, nor into an account that is older, in use, has a second factor, or was deleted."""
     browser().post("/register/", FORM)
     sessions = [name for name in raw.hkeys("user:1") if name.startswith("session:")]
     assert browser().post("/register/", OTHER).status_code == 422
@@ -135,6 +143,8 @@ def test_a_form_that_is_sent_again_signs_in_nobody_else(browser, raw):
         raw.hset(key, field, value)
         assert browser().post("/register/", FORM).status_code == 422
         raw.hdel(key, field)
+    raw.zincrby("users_by_time", -SENT_AGAIN_WITHIN - 1, "Alice")
+    assert browser().post("/register/", FORM).status_code == 422
     assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == sessions
 
 
