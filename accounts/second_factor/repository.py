@@ -162,12 +162,15 @@ class SecondFactors(Repository):
 
     def add_totp(self, uid: int, secret: str, typed: str) -> bool:
         """Let an app count from now on, when the code is the one that it shows; False for a wrong code. Three round
-        trips, five for an account that is deleted meanwhile. Raises AlreadyThere, when the user has one.
+        trips, five for an account that is deleted meanwhile. Raises AlreadyThere, when the user has one: of a form that
+        comes twice the code is spent, and to call it wrong would be no help.
 
         The commit is HSETNX. The code is taken before it, and serves for nothing else.
         """
         totp = Totp(secret, int(time.time()))
         if not self._take(uid, totp, typed):
+            if self._store.hget(keys.credentials(uid), TOTP) is not None:
+                raise AlreadyThere
             return False
         self._add(uid, {TOTP: f"{totp.since}:{secret}"})
         return True

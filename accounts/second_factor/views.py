@@ -254,12 +254,11 @@ def security(request: RetwisRequest) -> HttpResponse:
 @guards.never_store
 def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
-    then the store knows nothing of them: the form has the key, signed for this session. With an app,
-    the answer says so: the code of a form that came twice is spent, and "Wrong code" would be no help."""
-    # Users with a factor have confirmed it by now. Nothing is asked for the others.
-    if guards.is_confirmed(request) and own_factors(request.viewer).factors.totp:
-        return not_done(request, str(AlreadyThere.message), "security")
+    then the store knows nothing of them: the form has the key, signed for this session."""
     if "key" not in request.POST:
+        # Users with a factor have confirmed it by now. Nothing is asked for the others.
+        if guards.is_confirmed(request) and own_factors(request.viewer).factors.totp:
+            return not_done(request, str(AlreadyThere.message), "security")
         title = _("Set up an authenticator app")
         says = _("Any app for codes works, and so do most password managers. First type your password.")
         return _after_password(request, me, title, says, _show_key)

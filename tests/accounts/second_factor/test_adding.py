@@ -8,7 +8,7 @@ import pytest
 from webauthn.helpers import bytes_to_base64url
 
 from accounts.recovery.codes import RecoveryCodes
-from accounts.second_factor.repository import MOST_PASSKEYS, SecondFactors
+from accounts.second_factor.repository import MOST_PASSKEYS, AlreadyThere, SecondFactors
 from accounts.signing_in.factors import CONFIRMED_COOKIE, remove_factors, use_of
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, log_in
@@ -71,6 +71,14 @@ def test_a_form_that_is_sent_twice_and_a_later_look_at_the_page_say_that_the_app
         assert "Remove the app" in page
         assert "Make recovery codes" in page
     assert raw.hgetall("credentials:1") == stored
+
+
+def test_the_code_of_a_form_that_was_taken_meanwhile_is_not_called_wrong(store, alice, app):
+    """A double click: the second form comes without the cookie that the answer to the first one brings."""
+    factors, code = SecondFactors(store), app.code()
+    assert factors.add_totp(1, app.secret, code)
+    with pytest.raises(AlreadyThere):
+        factors.add_totp(1, app.secret, code)
 
 
 def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
