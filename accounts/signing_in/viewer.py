@@ -300,6 +300,7 @@ class Viewer:
             yield
             return True
         uid = self.proof.ask_uid(pipe)
+        # PERSON and IMPOSED share two fields. They come twice, so that each is whole.
         fields = pipe.hmget(keys.user(me), [*PERSON, *IMPOSED, "role", "dismissed", *self.proof.fields])
         numbers = {name: ask_number(pipe, me) for name, ask_number in self.proof.numbers.items()}
         of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None

@@ -4,6 +4,7 @@ those who have chosen one of its tags for home."""
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -11,7 +12,7 @@ from math import inf
 from django.conf import settings
 
 from accounts.users.accounts import is_deleted
-from retwis_site.exceptions import IdInUse, StoreError
+from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
@@ -254,8 +255,8 @@ class Reposts(Repository):
     def repost(self, me: int, pid: int, author: int) -> None:
         """Let `me` repost a post of `author`; a second repost changes nothing. A repost of a deleted post is taken
         back. Up to DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Fourteen round trips, and
-        up to two more where lists are cut; as for `Edges.set` while others act on it. Three for a second repost, unless
-        the first got no further than its commit. Raises IdInUse.
+        up to two more where lists are cut; as for `Edges.set` while others act on it. Three for a second repost, four
+        with ids from the time, unless the first got no further than its commit. Raises IdInUse.
 
         Its hash is written first. When this process dies before the job, `cleanup` removes the hash: so the lease
         begins with the hash."""
@@ -278,9 +279,10 @@ class Reposts(Repository):
 
     def _finish_listing(self, edge: Edge) -> None:
         """Show a repost that stands to its author, when its form is sent again after it got no further than its commit.
-        One round trip for one that is listed; else ten. The rest is a worker's."""
+        One round trip for one that is listed; else nine. The rest is a worker's."""
         if self._store.zscore(keys.updates(edge.who), str(edge.own_post)) is None:
-            Edges(self._store, REPOST).mend([edge])
+            with suppress(LeaseEnded):
+                Edges(self._store, REPOST).mend([edge])
             self._store.unlink(keys.home(edge.who))
             forget(int(edge.target))
 

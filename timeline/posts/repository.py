@@ -314,7 +314,7 @@ class Posts(Repository):
 
     def _finish_edit(self, uid: int, pid: int) -> bool:
         """Show the text of an edit that got no further than its commit, whose form is sent again. The rest is a
-        worker's. Returns True. Six round trips, and those of `Settling.agree` for a reply or a quote."""
+        worker's. Returns True. Eight round trips, and those of `Settling.agree` for a reply or a quote."""
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         with suppress(LeaseEnded):
             Settling(job.store).settle([pid])
