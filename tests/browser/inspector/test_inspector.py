@@ -34,7 +34,7 @@ def test_a_developer_goes_from_a_page_to_a_key(window, alice, scripts):
     key = inspector(page).get_by_role("link", name=f"posts:{alice.user.uid}", exact=True).first
     expect(key).to_be_hidden()
     inspector(page).get_by_text(LINE).click()
-    expect(inspector(page).get_by_text("Viewer.ask").first).to_be_visible()
+    expect(inspector(page).get_by_text("Viewer._checking").first).to_be_visible()
     expect(inspector(page).get_by_text("O(log(N)+M)").first).to_be_visible()
     key.click()
     expect(page.get_by_role("heading", name=f"posts:{alice.user.uid}")).to_be_visible()
