@@ -186,7 +186,7 @@ class Posts(Repository):
         links = links._replace(mentions=mentioned(self._store, new.body))
         ids = post_ids(self._store)
         new_pid = ids.take(uid)
-        pid = self._claim_token(uid, token, ids, new_pid, new.body)
+        pid = self._claim_token(uid, token, ids, new_pid)
         if pid != new_pid:
             ids.give_back(new_pid)
             published = self._published_before(uid, pid, token)
@@ -218,14 +218,14 @@ class Posts(Repository):
         pid = stored_id(key, self._store.get(key))
         return self._published_before(uid, pid, token) if pid is not None else None
 
-    def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int, body: str) -> int:
+    def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int) -> int:
         """The id of the token's post: `new_pid`, or the id that an earlier click has given it. Raises IdInUse."""
         key, pipe = keys.idem(uid, token), self._store.pipeline()
         while True:
             is_first = pipe.set_nx_ex(key, str(new_pid), keys.idem.lives)
             is_unused = ids.ask_unused(pipe, new_pid)
             pipe.execute()
-            if is_first.value and (is_unused.value or self._second_click_has_begun(uid, new_pid, body)):
+            if is_first.value and is_unused.value:
                 return new_pid
             if is_first.value:
                 self._store.unlink(key)
@@ -237,17 +237,6 @@ class Posts(Repository):
             if pid is not None:
                 return pid
             self._store.unlink(key)
-
-    def _second_click_has_begun(self, uid: int, pid: int, body: str) -> bool:
-        """Whether post `pid` was begun between the two commands of `_claim_token`, which may have two servers: a second
-        click has read there which id the token has. One round trip."""
-        pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "repost_of", "body"])
-        listed = pipe.zscore(keys.updates(uid), str(pid))
-        pipe.execute()
-        *begun, stored = fields.value
-        is_same = stored == body and (listed.value is None or body != "")  # pictures alone may be others
-        return begun == [str(uid), None, None] and (is_same or (stored is None and listed.value is None))
 
     def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
         """A post that an earlier click has published, even if it is deleted by now; None when that click died before.

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.store.connection.transport import OneServer
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from timeline.posts.delivery import Delivery
@@ -103,27 +102,6 @@ def test_eight_clicks_at_once_are_one_post(store, alice, raw):
     assert raw.keys("post:*") == [f"post:{pid}"]
     assert raw.zrange("updates:1", 0, -1) == [str(pid)]
     assert raw.zcard("outbox") == 0
-
-
-@pytest.mark.in_order
-def test_a_second_click_between_the_commands_of_the_first_is_the_same_post(store, alice, raw, monkeypatch):
-    """The token has one server of a cluster, and the hash of the post another."""
-    click, send = (lambda: Posts(store).publish(1, NewPost("Hello"), "t")), OneServer.exchange
-
-    def slowly(transport, queued):
-        if [command[0] for command, _ in queued] != ["SET", "HGET"]:
-            return send(transport, queued)
-        monkeypatch.setattr(OneServer, "exchange", send)
-        first = send(transport, queued[:1])
-        assert click() == Published(1, "Hello")
-        return [*first, *send(transport, queued[1:])]
-
-    monkeypatch.setattr(OneServer, "exchange", slowly)
-    assert click() == Published(1, "Hello")
-    assert raw.get("idem:1:t") == "1"
-    assert raw.zrange("updates:1", 0, -1) == ["1"]
-    assert raw.keys("post:*") == ["post:1"]
-    assert click() == Published(1, "Hello")
 
 
 def test_the_docstrings_say_how_many_round_trips_there_are(store, alice, bob, round_trips):
