@@ -118,10 +118,10 @@ def test_files_are_where_others_look_for_them(machine):
 def test_the_site_may_not_read_the_passwords_of_the_store(machine):
     """It is in the group `redis`, for the socket."""
     assert "redis" in unit("retwis-web")["SupplementaryGroups"].split()
-    for name in ("users.acl", "users.acl.old"):
+    for name in ("redis.conf", "users.acl", "users.acl.old"):
         assert (machine / "etc/redis" / name).stat().st_mode & 0o777 == 0o600
-    owners = [words[words.index("-o") + 1] for words in commands(COPIES) if words[-1] == "/etc/redis/users.acl"]
-    assert owners == ["redis", "redis"]
+    owners = [words[words.index("-o") + 1] for words in commands(COPIES) if words[-1].startswith("/etc/redis/")]
+    assert owners == ["redis"] * 4
 
 
 def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machine):
