@@ -102,7 +102,7 @@ class SiteLines:
     counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
     at_once: int = 500  # lines that are read together; fewer where a line is long
     # After all lines of all types; can run twice. Yields now and then, where it takes long.
-    finish: Callable[[Store], Iterable[None] | None] = lambda store: None
+    finish: Callable[[Store], Iterable[None]] = lambda store: ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 of a whole site."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from accounts.community import sanctions
@@ -209,7 +209,12 @@ def _write_words(writes: Writes, lines: Sequence[Line]) -> None:
         writes.hset(keys.site(), {field: line[field] for field in FIELDS if line.get(field)})
 
 
-SITE = SiteLines("site_words", lambda line: WORDS, _read_words, _write_words, finish=lambda store: forget())
+def _show_words(store: Store) -> Iterable[None]:
+    forget()
+    return ()
+
+
+SITE = SiteLines("site_words", lambda line: WORDS, _read_words, _write_words, finish=_show_words)
 
 
 # ---- Joining

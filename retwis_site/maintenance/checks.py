@@ -299,8 +299,8 @@ def check_of(
 
     `says` describes a finding: `{0}` is the first part of what is wrong, or all of it; `{key}` its key. `repair` and
     `jobs` get the parts. Without them a finding is named by its key and member, and removed, and the key table says
-    which jobs may be at work on it. `repair_all`, in place of `repair`: it gets all of a chunk, or none, so that a lost
-    key of many members is back in few round trips. The other arguments are as for `confirmed`."""
+    which jobs may be at work on it. `repair_all`, in place of `repair`: it gets all of a chunk, so that a lost key of
+    many members is back in few round trips. The other arguments are as for `confirmed`."""
     read = read or (ids if of.parts else fields if of.type == "hash" else texts_in)
     repair = repair or partial(_remove, store, of)
     jobs = jobs or partial(_explained_by, of)
@@ -320,7 +320,7 @@ def check_of(
                 yield [Finding(_described(says, of, one), partial(repair, *_parts(one))) for one in found]
             else:
                 yield [
-                    Finding(_described(says, of, one), partial(repair_all, [] if number else found))
+                    Finding(_described(says, of, one), (lambda: None) if number else partial(repair_all, found))
                     for number, one in enumerate(found)
                 ]
 

@@ -95,7 +95,7 @@ class Filling:
 
         `largest`: by type, the largest id that the other site has ever given out. A deleted post keeps its id."""
         for kind in site_lines().values():
-            yield from kind.finish(self._store) or ()
+            yield from kind.finish(self._store)
             if kind.counter:
                 self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
         require(self._store, self._run)

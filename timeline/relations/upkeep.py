@@ -449,9 +449,7 @@ class EdgeChecks(Searcher):
         return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
 
     def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
-        """At most fourteen round trips for all together, and more as for `Edges.set`; none without any."""
-        if not entries:
-            return
+        """At most fourteen round trips for all together, and more as for `Edges.set`."""
         lost = {*unknown(self._store, {member for _, member in entries})} if own.main == USER else set[int]()
         pipe = self._store.pipeline()
         for number, member in entries:
