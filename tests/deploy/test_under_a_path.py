@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.deploy.machine import HOST, deployment
+from tests.support.deploy.machine import deployment
 
 PASSWORD = "correct horse battery"
 TOP = "/social"
@@ -41,15 +41,7 @@ def test_static_files_come_from_nginx_and_everything_else_of_the_host_is_free(ma
 
 
 def test_an_app_learns_in_its_form_that_pictures_are_too_large(machine):
-    with machine.connected() as connection:
-        head = f"POST {TOP}/api/v2/media HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 104857600\r\n\r\n"
-        connection.sendall(head.encode())  # and nothing else
-        answer = b""
-        while b"Pictures may have 24 MB together." not in answer:
-            part = connection.recv(65536)
-            assert part, answer
-            answer += part
-    assert b"Content-Type: application/json" in answer
+    assert b"Content-Type: application/json" in machine.answer_to_too_large(f"{TOP}/api/v2/media")
 
 
 def test_the_site_knows_the_address_of_a_client(machine):

@@ -22,10 +22,10 @@ from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken
-from retwis_site.exceptions import StoreError
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries
+from tests.support.stores.seam import away
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 OTHER = {**FORM, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
@@ -82,10 +82,6 @@ def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-def away():
-    raise StoreError("away")
-
-
 @pytest.fixture(params=["the list of users", "the session"])
 def failing_after_the_commit(request, monkeypatch):
     """The server that has these keys is away, while the one that decides about the name answers."""
@@ -94,7 +90,7 @@ def failing_after_the_commit(request, monkeypatch):
     @contextmanager
     def fails():
         with monkeypatch.context() as patched:
-            patched.setattr(of, method, lambda *_: away())
+            patched.setattr(of, method, away)
             yield
 
     return fails
@@ -120,7 +116,7 @@ def test_an_application_that_is_sent_again_is_thanked_for(browser, raw, monkeypa
     raw.hset("site", "registration", "approval")
     form = FORM | {"why": "I like\r\nbirds"}
     with monkeypatch.context() as patched:
-        patched.setattr(Applications, "list_waiting", lambda *_: away())
+        patched.setattr(Applications, "list_waiting", away)
         assert browser().post("/register/", form).status_code == 503
     for other in (OTHER, {"why": "Me too"}):
         assert browser().post("/register/", form | other).status_code == 422

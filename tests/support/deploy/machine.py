@@ -205,6 +205,18 @@ class Machine:
         ):
             yield connection
 
+    def answer_to_too_large(self, path):
+        """What a form with pictures of 100 MB gets, of which nginx reads the head alone."""
+        with self.connected() as connection:
+            head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 104857600\r\n\r\n"
+            connection.sendall(head.encode())  # and nothing else
+            answer = b""
+            while b"Pictures may have 24 MB together." not in answer:
+                part = connection.recv(65536)
+                assert part, answer
+                answer += part
+        return answer
+
     def _certify(self):
         authority = trustme.CA()
         certificate = authority.issue_cert(HOST)

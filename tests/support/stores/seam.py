@@ -6,8 +6,9 @@ A test can run code before a round trip or instead of it, or let the process die
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
+from retwis_site.exceptions import StoreError
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Command
 from tests.support.stores import scattering
@@ -43,6 +44,11 @@ def before_each_round_trip(does: Callable[[], None]) -> AbstractContextManager[N
             yield
 
     return _around_each_round_trip(around)
+
+
+def away(*_: object) -> NoReturn:
+    """For a method whose server is away, while others answer."""
+    raise StoreError("away")
 
 
 def failing_store(fails: Callable[[], object]) -> AbstractContextManager[None]:

@@ -10,6 +10,7 @@ from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO
 from tests.support.protocols.small_site import finish_jobs
 from tests.support.stored_keys import publish
+from tests.support.stores.seam import away
 from timeline.posts import repository
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.records import Version, ask_versions
@@ -100,10 +101,6 @@ def test_an_edit_leaves_thread_and_numbers_as_they_are(store, post, raw):
 
 def test_one_that_is_sent_again_after_a_failure_of_the_store_is_shown_at_once(store, post, now, raw, monkeypatch):
     """The server with the post was away. Until a worker comes, a minute later, the text before would stand."""
-
-    def away(*_):
-        raise StoreError("away")
-
     with monkeypatch.context() as patched:
         patched.setattr(Settling, "queue", away)
         with pytest.raises(StoreError):

@@ -4,14 +4,13 @@ import time
 
 import pytest
 
-from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.protocols.small_site import finish_jobs
 from tests.support.removed_accounts import home_texts
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip
+from tests.support.stores.seam import away, before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost
 from timeline.posts.repository import Posts
@@ -87,10 +86,6 @@ def test_one_that_is_sent_again_after_a_failure_of_the_store_is_listed_at_once(
     finish_jobs(store, raw)
     assert home_texts(store, alice) == ["Hello"]
     assert len(raw.keys("post:*")) == 2
-
-
-def away(*_):
-    raise StoreError("away")
 
 
 def test_an_undo_withdraws_it(store, raw, pid):
