@@ -18,8 +18,8 @@ from retwis_site.maintenance.checks import Check, Searcher, looking, rows
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes, answer, newest_first
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.chunks import Writes, newest_first
+from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip

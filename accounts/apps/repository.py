@@ -26,8 +26,7 @@ from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Repository, Store
+from retwis_site.store.client import Repository, Store, answers
 from retwis_site.store.ids import nonce
 from retwis_site.store.replies import trip
 

@@ -20,8 +20,8 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches, handles
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.client import Store, answers, handles
 from retwis_site.store.ids import parse_id
 
 # ---- What goes: an account that has been suspended for 30 days, and the part of the community in a deleted account.

@@ -18,8 +18,8 @@ from retwis_site.identity import FIELDS, forget
 from retwis_site.maintenance import lines as file
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes, answers, newest_first
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import Writes, newest_first
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import parse_number
 
 ROLE = LineField("moderator or admin", lambda value: value in (Role.MODERATOR, Role.ADMIN))

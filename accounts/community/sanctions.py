@@ -22,8 +22,8 @@ from accounts.users.repository import IMPOSED, NO_SANCTION, Users, sanction_of
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, newest_below, newest_first
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.chunks import newest_below, newest_first
+from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, parse_id, stored_id
 from retwis_site.store.kinds import OfId

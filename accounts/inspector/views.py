@@ -26,8 +26,7 @@ from retwis_site.inspector.middleware import is_at_home
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Store, answers, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, What
 

@@ -8,8 +8,8 @@ from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Mark, Pictures
 from retwis_site.features import Use, features
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, emptied, for_each, remove_members
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import emptied, remove_members
+from retwis_site.store.client import Store, answers, for_each
 from retwis_site.store.ids import note_bad, parse_id
 
 COMES_WITHIN = 3600  # seconds until what has marked a picture has come to its commit, or never will

@@ -21,8 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, for_each, handles
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, answers, for_each, handles
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import Result

@@ -19,8 +19,8 @@ from retwis_site.maintenance.lines import NUMBER, OPTIONAL_TEXT, TEXT, TIME, row
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answer, answers, batches
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import AT_ONCE, Writes, batches
+from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import is_digest, note_bad
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result

@@ -26,8 +26,7 @@ from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import connect
+from retwis_site.store.client import answer, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 

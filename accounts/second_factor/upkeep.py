@@ -9,8 +9,8 @@ from retwis_site.maintenance.checks import Check, Finding, Searcher, ids, rows
 from retwis_site.maintenance.lines import ID, NUMBER, TEXT, TIME, seconds, uids_in_order
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes, answer, answers
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import Writes
+from retwis_site.store.client import Store, answer, answers
 from retwis_site.store.ids import integer
 
 # ---- The personal download: no secret, and no key.

@@ -30,8 +30,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.identity import site_name
 from retwis_site.server.processes import run_anywhere
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import connect
+from retwis_site.store.client import answer, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 
 T = TypeVar("T")

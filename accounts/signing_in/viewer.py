@@ -26,8 +26,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reading, Reply, Result, begun, rest, trip

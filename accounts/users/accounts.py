@@ -17,8 +17,8 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, job_id
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
-from retwis_site.store.chunks import Writes, for_each
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.chunks import Writes
+from retwis_site.store.client import Pipe, Repository, Store, for_each
 from retwis_site.store.ids import integer, nonce, parse_number, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory

@@ -13,8 +13,8 @@ from django.contrib.auth.hashers import make_password
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, batches, for_each
-from retwis_site.store.client import Store, connect_exactly
+from retwis_site.store.chunks import batches
+from retwis_site.store.client import Store, answers, connect_exactly, for_each
 from retwis_site.store.ids import NOT_UTF_8, integer, parse_id
 from retwis_site.store.schema import is_hash
 

@@ -21,8 +21,7 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Searcher, confirmed, looking
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS

@@ -17,8 +17,7 @@ from accounts.users.repository import Users, forget
 from retwis_site.http.form_fields import SEEN_FORMATS, is_visible
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.ids import nonce, parse_id
 
 LONGEST_DISPLAY_NAME = 50  # characters

@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import answer, for_each
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, answer, for_each
 from retwis_site.store.ids import note_bad, parse_id, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory

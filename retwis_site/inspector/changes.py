@@ -18,8 +18,7 @@ from django.core.signing import BadSignature, Signer
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import for_each
-from retwis_site.store.client import Repository, Store
+from retwis_site.store.client import Repository, Store, for_each
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, Recording, watching
 from retwis_site.telemetry.redaction import shown_command

@@ -10,8 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from retwis_site.exceptions import BadCursor, StoreRefused
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number

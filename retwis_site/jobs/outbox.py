@@ -17,8 +17,7 @@ from typing import TypeVar
 from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, for_each
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
 from retwis_site.store.ids import integer, parse_id, parse_number
 
 # ---- When a worker last ran, so that people notice when none does.

@@ -16,8 +16,8 @@ from zlib import compress, decompress
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be

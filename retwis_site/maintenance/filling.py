@@ -16,8 +16,8 @@ from django.conf import settings
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, answers, batches
-from retwis_site.store.client import Pipe, Store, connect_exactly
+from retwis_site.store.chunks import Writes, batches
+from retwis_site.store.client import Pipe, Store, answers, connect_exactly
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.replies import Handle, Result

@@ -12,8 +12,8 @@ from retwis_site.features import features
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, fields, keep, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
-from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
-from retwis_site.store.client import Pipe
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.client import Pipe, answers
 from retwis_site.store.ids import LONGEST_LOGGED, integer, is_digest, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import COLOURS, KINDS, Anything, Kind, id_in, may_be

@@ -15,8 +15,8 @@ from typing import Any
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
 from retwis_site.store import ids, keys, kinds
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, in_order, newest_first_of_each
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, in_order, newest_first_of_each
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import LARGEST_ID, is_digest, note_bad
 from retwis_site.store.kinds import Field, OfId, One, mirror_of
 from retwis_site.store.schema import is_hash

@@ -14,8 +14,7 @@ from django.conf import settings
 
 from retwis_site.exceptions import StoreRefused, WrongClock
 from retwis_site.store import embedded, keys, snowflake
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import parse_id
 
 # ---- Server advice

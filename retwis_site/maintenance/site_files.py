@@ -29,8 +29,8 @@ from retwis_site.exceptions import NotDone
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
-from retwis_site.store.chunks import answers, batches, in_order
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import batches, in_order
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
 from retwis_site.store.schema import StoreState, examine
 from retwis_site.store.snowflake import SMALLEST

@@ -26,8 +26,7 @@ from operator import methodcaller
 from typing import NamedTuple
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
-from retwis_site.store.chunks import for_each
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, for_each
 from retwis_site.store.ids import note_bad, stored_numbers
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory

@@ -1,52 +1,21 @@
-"""Much at once: questions of one round trip, large sorted sets, a chunk at a time, and writes that are collected."""
+"""Much at once: large sorted sets, a chunk at a time, and writes that are collected."""
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
 from itertools import islice
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store, answers, for_each
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Handle, Reply
+from retwis_site.store.replies import Reply
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
 
-P = ParamSpec("P")
 T = TypeVar("T")
-V = TypeVar("V")
-
-
-def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
-    """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
-    pipe = store.pipeline()
-    asked = ask(pipe, *args, **kwargs)
-    pipe.execute()
-    return asked.value
-
-
-def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
-    """As `answers`, where `ask` returns several handles: they have their values."""
-    pipe = store.pipeline()
-    asked = {one: ask(pipe, one) for one in some}
-    pipe.execute()
-    return asked
-
-
-def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
-    """What `ask` asks of each of them, all different. One round trip; none without any."""
-    return {one: asked.value for one, asked in handles(store, ask, some).items()}
-
-
-def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
-    """Send what `queue` queues for each of them. One round trip; none without any."""
-    pipe = store.pipeline()
-    for one in some:
-        queue(pipe, one)
-    pipe.execute()
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

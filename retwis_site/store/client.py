@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import dropwhile
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import redis
 from django.conf import settings
@@ -34,10 +34,12 @@ from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
 from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import Question, Reply
+from retwis_site.store.replies import Handle, Question, Reply
 from retwis_site.store.schema import Gate
 
+P = ParamSpec("P")
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 @dataclass(slots=True)
@@ -306,6 +308,38 @@ def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
     while cursor:
         cursor, chunk = scan(cursor)
         yield chunk
+
+
+# ---- Questions that travel alone, and writes
+
+
+def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
+    """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
+    pipe = store.pipeline()
+    asked = ask(pipe, *args, **kwargs)
+    pipe.execute()
+    return asked.value
+
+
+def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
+    """As `answers`, where `ask` returns several handles: they have their values."""
+    pipe = store.pipeline()
+    asked = {one: ask(pipe, one) for one in some}
+    pipe.execute()
+    return asked
+
+
+def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
+    """What `ask` asks of each of them, all different. One round trip; none without any."""
+    return {one: asked.value for one, asked in handles(store, ask, some).items()}
+
+
+def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
+    """Send what `queue` queues for each of them. One round trip; none without any."""
+    pipe = store.pipeline()
+    for one in some:
+        queue(pipe, one)
+    pipe.execute()
 
 
 # ---- Failures: each becomes a StoreError, with a sentence that names the fix.

@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, answer
 from retwis_site.store.ids import integer, nonce
 from retwis_site.store.replies import Result
 

@@ -29,8 +29,8 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, for_each, newest_first
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.composer import alt_of

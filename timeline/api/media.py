@@ -9,8 +9,7 @@ from accounts.media.repository import PictureGone, Pictures
 from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import connect
+from retwis_site.store.client import answers, connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Entity, attachment_of

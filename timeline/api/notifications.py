@@ -17,8 +17,7 @@ from retwis_site.exceptions import NotFound
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import Pipe, answer, connect
 from retwis_site.store.replies import Reading, trip
 from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, date_time, mention_of

@@ -22,8 +22,7 @@ from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.apps import Forbidden, Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.client import Pipe, Store, answer, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, begun, trip

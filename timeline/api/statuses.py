@@ -10,8 +10,7 @@ from accounts.signing_in.forms import USERNAME
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Store, answer, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint, valid
 from timeline.api.entities import Entity, date_time, html_of, names_of

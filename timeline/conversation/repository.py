@@ -8,8 +8,7 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, rest, trip

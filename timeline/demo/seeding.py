@@ -18,8 +18,8 @@ from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
 from retwis_site.exceptions import NotDone
 from retwis_site.store import keys
-from retwis_site.store.chunks import batches, for_each
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import batches
+from retwis_site.store.client import Pipe, Store, for_each
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPeople, DemoPost, Stream
 from timeline.notices import KEPT, MARK, Notice, NoticeKind

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers, handles
-from retwis_site.store.client import Repository, Store
+from retwis_site.store.client import Repository, Store, answer, answers, handles
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import trip

@@ -32,8 +32,7 @@ from retwis_site.identity import known_site
 from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import connect
+from retwis_site.store.client import answer, connect
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
 from timeline.posts.html.pictures import pictures_in_feed, words_of

@@ -22,8 +22,7 @@ from accounts.users.entities import User
 from accounts.users.html import avatar
 from accounts.users.names import NameIndex
 from accounts.users.repository import ask_owners, ask_people
-from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Store, answer, answers, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore

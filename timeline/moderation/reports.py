@@ -25,8 +25,8 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers, newest_first
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.chunks import newest_first
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import LARGEST_ID, integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Inbox, Notice, NoticeKind, queue_add, queue_remove

@@ -13,8 +13,8 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ent
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, emptied, newest_first, remove_members
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import Action, NewReport, Report, Reports, close, fields_of, forget
 from timeline.notices import Inbox, Notice, NoticeKind

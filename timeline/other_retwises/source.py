@@ -15,8 +15,8 @@ import redis
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
-from retwis_site.store.chunks import answer, answers, batches
-from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, checked
+from retwis_site.store.chunks import batches
+from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, answer, answers, checked
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport

@@ -28,8 +28,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.chunks import answers, for_each, handles
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, answers, for_each, handles
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of

@@ -16,8 +16,7 @@ from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
-from retwis_site.store.chunks import answers, for_each, handles
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from timeline.posts.links import tags_in

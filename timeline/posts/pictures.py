@@ -20,8 +20,7 @@ from accounts.media.repository import ANIMATED, Info, Pictures
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import nonce, stored_id
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Media, NoSuchPost, Picture

@@ -18,8 +18,8 @@ from accounts.users.repository import ask_user
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, emptied, for_each, remove_members
-from retwis_site.store.client import Repository, Store
+from retwis_site.store.chunks import AT_ONCE, emptied, remove_members
+from retwis_site.store.client import Repository, Store, answer, answers, for_each
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.kinds import OfId

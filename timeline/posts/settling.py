@@ -24,8 +24,7 @@ from accounts.users.accounts import is_deleted
 from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Outbox, add_due, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers, for_each
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
 from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_notice, queue_remove

@@ -16,8 +16,8 @@ from retwis_site.maintenance.checks import ids_of, members_of
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, for_each, newest_first
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.client import Store, answers, for_each
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Links, Media, Picture, is_language

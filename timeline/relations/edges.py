@@ -21,8 +21,8 @@ from typing import NamedTuple
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers, emptied, heads, remove_members
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import emptied, heads, remove_members
+from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.replies import Result
 from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person, queue_counted

@@ -9,8 +9,7 @@ import time
 from collections.abc import Mapping
 
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.relations.edges import Edges
 from timeline.relations.relation import DROPS_HOME, Edge, Relation

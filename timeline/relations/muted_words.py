@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from retwis_site.maintenance.checks import Check, Searcher, rows
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, answer
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
 from retwis_site.store.replies import Question, Reply, scored

@@ -14,8 +14,7 @@ from accounts.community.sanctions import recount_later
 from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, for_each
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.replies import Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Notice, NoticeKind, Welcome, ask_seen, ask_welcome, queue_notice

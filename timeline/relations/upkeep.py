@@ -29,8 +29,8 @@ from retwis_site.maintenance.checks import (
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answer, answers, batches, newest_first
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may_be

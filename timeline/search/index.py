@@ -27,8 +27,7 @@ from django.utils.functional import cached_property
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result

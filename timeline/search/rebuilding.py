@@ -29,8 +29,8 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, for_each, in_order
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import AT_ONCE, batches, in_order
+from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import PostChecks, at_work_on

@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.replies import Reading, Result, trip
 from timeline.posts.entities import Post

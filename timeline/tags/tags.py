@@ -9,8 +9,7 @@ from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result, trip

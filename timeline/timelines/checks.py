@@ -10,8 +10,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList, remove_dead
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on

@@ -21,8 +21,7 @@ from retwis_site.store.cached_list import (
     merge,
     remove_dead,
 )
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip

@@ -13,8 +13,7 @@ from accounts.users.repository import Users, ask_people
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Result, begun, rest, scored, trip

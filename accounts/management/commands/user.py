@@ -27,8 +27,7 @@ from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand, number
 from retwis_site.rendering.dates import A_DAY, iso
-from retwis_site.store.chunks import answer
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answer
 from retwis_site.store.rate_limits import RateLimits
 
 

@@ -21,8 +21,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.replies import Reply, Result, trip
 

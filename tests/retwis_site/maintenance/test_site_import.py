@@ -16,7 +16,7 @@ from accounts.joining.joining import Invitations
 from accounts.signing_in.sessions.repository import ask_stored_password
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.command_output import refuses
 from tests.support.maintenance.doctor_report import doctor

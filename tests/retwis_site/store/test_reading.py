@@ -1,7 +1,8 @@
 """Readers as generators, and questions that travel alone: each is a round trip, and none when there is nothing to
 ask."""
 
-from retwis_site.store.chunks import answer, answers, remove_members
+from retwis_site.store.chunks import remove_members
+from retwis_site.store.client import answer, answers
 from retwis_site.store.connection.recorder import Recording
 from retwis_site.store.replies import Result, begun, rest, trip
 

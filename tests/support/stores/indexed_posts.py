@@ -1,6 +1,6 @@
 """Posts as the index of the search has them."""
 
-from retwis_site.store.chunks import answer, answers
+from retwis_site.store.client import answer, answers
 from timeline.search.index import ask_posts, ask_ranges
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.runs.python_calls import python_calls

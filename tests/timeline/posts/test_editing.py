@@ -5,7 +5,7 @@ import re
 import pytest
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO
 from tests.support.protocols.small_site import finish_jobs

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted

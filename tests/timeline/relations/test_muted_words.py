@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from retwis_site.store.snowflake import SMALLEST
 from timeline.search.index import (
     BUCKETS,

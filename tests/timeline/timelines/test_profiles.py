@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts

@@ -10,8 +10,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import stored_time
 from retwis_site.store.snowflake import SMALLEST, first_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
-from retwis_site.store.chunks import answer
+from retwis_site.store.client import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT, Acted
