@@ -20,9 +20,8 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answer
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
-from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip
+from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, Scored, trip
 from retwis_site.store.snowflake import STEP
 
 Beside = TypeVar("Beside")

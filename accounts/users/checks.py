@@ -22,10 +22,9 @@ from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Search
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store, answers
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Result, Scored
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
 

@@ -18,11 +18,10 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Pipe, Store, answers
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Handle, Result
+from retwis_site.store.replies import Handle, Result, Scored
 
 T = TypeVar("T")
 

@@ -8,9 +8,8 @@ from itertools import islice
 from typing import TypeVar
 
 from retwis_site.store.client import Store, answers, for_each
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Reply
+from retwis_site.store.replies import Reply, Scored
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each

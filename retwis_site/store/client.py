@@ -29,12 +29,12 @@ from redis.sentinel import MasterNotFoundError
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import kinds
-from retwis_site.store.commands import Commands, Scored
+from retwis_site.store.commands import Commands
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
 from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import Handle, Question, Reply
+from retwis_site.store.replies import Handle, Question, Reply, Scored
 from retwis_site.store.schema import Gate
 
 P = ParamSpec("P")

@@ -16,9 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from redis.client import NEVER_DECODE
 
-from retwis_site.store.replies import command
-
-Scored = list[tuple[str, float]]  # members with their scores
+from retwis_site.store.replies import Scored, command
 
 
 class Commands(ABC):

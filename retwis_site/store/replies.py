@@ -102,8 +102,11 @@ def together(*questions: Question[Any], read: Callable[..., T]) -> Question[T]:
     )
 
 
-def scored(reply: Sequence[str]) -> list[tuple[str, float]]:
-    """Members with their scores, from the reply of a question."""
+Scored = list[tuple[str, float]]  # members with their scores
+
+
+def scored(reply: Sequence[str]) -> Scored:
+    """From the reply of a question."""
     return [*zip(reply[::2], map(float, reply[1::2]), strict=True)]
 
 

@@ -9,9 +9,8 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
-from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, rest, trip
+from retwis_site.store.replies import Handle, Reading, Reply, Result, Scored, begun, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable

@@ -14,10 +14,9 @@ from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_l
 from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply, Result, rest, trip
+from retwis_site.store.replies import Reply, Result, Scored, rest, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,
