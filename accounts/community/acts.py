@@ -8,14 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
 from accounts.community.sanctions import SanctionCase, case_in, recount_job
-from accounts.joining.joining import (
-    ANSWER,
-    NAME_TAKEN,
-    Application,
-    Applications,
-    read_application,
-    stored_application,
-)
+from accounts.joining import joining
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
@@ -55,7 +48,7 @@ class Answers(Repository):
         return self._answer(username, at, Act(what=REFUSED, by=by, reason=reason))
 
     def _answer(self, username: str, at: int, act: Act) -> bool:
-        asked = Applications(self._store).find(username)
+        asked = joining.Applications(self._store).find(username)
         if asked is None or asked.refused or asked.at != at:
             return False
         name = username.lower()
@@ -73,14 +66,14 @@ class Answers(Repository):
         act = read_act(keys.applications(), line) if line is not None else None
         is_carried_out = False
         if act is not None and act.id == act_id:
-            asked = read_application(text) if text is not None else None
+            asked = joining.read_application(text) if text is not None else None
             if asked is not None and asked.at == at and not asked.refused:
                 is_carried_out = self._carry_out(asked, act)
             self._store.zrem(keys.applicants(), f"{name}:{at}")
             self._store.hdel(keys.applications(), field)
         return is_carried_out
 
-    def _carry_out(self, asked: Application, act: Act) -> bool:
+    def _carry_out(self, asked: joining.Application, act: Act) -> bool:
         """Each line comes into the log before the application goes: the next run would not find what to say."""
         name = asked.username.lower()
         uid = self._make_account(asked, act.id) if act.what == APPROVED else None
@@ -88,13 +81,13 @@ class Answers(Repository):
             Log(self._store).write(replace(act, whom=uid))
             self._store.hdel(keys.applications(), name)
             return True
-        what, reason = (TAKEN, NAME_TAKEN) if act.what == APPROVED else (act.what, act.reason)
+        what, reason = (TAKEN, joining.NAME_TAKEN) if act.what == APPROVED else (act.what, act.reason)
         Log(self._store).write(replace(act, what=what, reason=f"@{asked.username} {act.reason}".strip()))
         answered = replace(asked, refused=act.when, reason=reason)
-        self._store.hset(keys.applications(), {name: stored_application(answered)})
+        self._store.hset(keys.applications(), {name: joining.stored_application(answered)})
         return what == REFUSED
 
-    def _make_account(self, asked: Application, act_id: str) -> int | None:
+    def _make_account(self, asked: joining.Application, act_id: str) -> int | None:
         """The uid of the account, also of one that an earlier run has made; None when somebody else has the name or one
         that looks like it: another applicant, perhaps."""
         registration = Registration(self._store)
@@ -112,7 +105,7 @@ class Answers(Repository):
 
 def answer_of(name: str, at: int) -> str:
     """The field with the answer to the application that was made under this name at this time."""
-    return f"{ANSWER}{name}:{at}"
+    return f"{joining.ANSWER}{name}:{at}"
 
 
 def finish_application(store: Store, claim: Claim) -> None:

@@ -34,24 +34,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import trip
-from timeline.moderation.queue import (
-    Queue,
-    ShownPost,
-    about_person,
-    alike,
-    ask_names,
-    decided_in_words,
-    in_words,
-    label_of,
-    named,
-    names_of,
-    new_members,
-    own_posts,
-    posts_of,
-    queue,
-    reasons,
-    with_decisions,
-)
+from timeline.moderation import queue
 from timeline.moderation.reports import (
     LONGEST_NOTE,
     REPORTS_SHOWN,
@@ -97,7 +80,7 @@ class ReportForm(forms.Form):
         """`rules`: those of the site, in their order."""
         super().__init__(*args, **kwargs)
         self._rules = rules
-        self.fields["reason"].choices = reasons(rules)  # type: ignore[attr-defined]
+        self.fields["reason"].choices = queue.reasons(rules)  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -344,7 +327,7 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @require_safe
 def new(request: RetwisRequest, me: User) -> HttpResponse:
     """The newest members, each with the first post; older ones with `before`. Six round trips."""
-    members, older = new_members(connect(), post_cursor(request.GET.get("before")))
+    members, older = queue.new_members(connect(), post_cursor(request.GET.get("before")))
     return staff_page(request, "new.html", {"people": members, "older": older})
 
 
@@ -362,7 +345,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         return _about_oneself(request)
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
-    posts = posts_of(store, them.uid, before)
+    posts = queue.posts_of(store, them.uid, before)
     chosen = [one for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
@@ -377,7 +360,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 return response
             link = request.build_absolute_uri(link)
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
-    context |= _forms(act, form) | about_person(store, them.uid) | posts
+    context |= _forms(act, form) | queue.about_person(store, them.uid) | posts
     context["posts"] = [(one, one in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
@@ -386,7 +369,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 
 def _imposed(present: Sanction | None) -> dict[str, str]:
     """What is imposed, in words: the state, and its days."""
-    return {} if present is None else {"state": in_words(present.state), **days_of(present)}
+    return {} if present is None else {"state": queue.in_words(present.state), **days_of(present)}
 
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
@@ -401,7 +384,7 @@ def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     return {**empty, "sanctions": sanctions, place: form}
 
 
-def _delete(store: Store, author: int, posts: Sequence[ShownPost], form: forms.Form, me: User) -> str:
+def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: forms.Form, me: User) -> str:
     """Delete these posts of one author, as `Deciding.delete`. Returns an empty text. Raises NothingChosen."""
     if not posts:
         raise NothingChosen
@@ -442,7 +425,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         raise Http404
     if not may_see(store, me.uid, author):
         return _about_oneself(request)
-    found = own_posts(store, author, [pid])
+    found = queue.own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
         raise Http404 if person_record(store, username).deleted is None else AccountDeleted(username)
@@ -462,12 +445,12 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             return response
     answered = found[0].answered if found else 0
     pipe = store.pipeline()
-    asked, hiding = ask_names(pipe, {author, answered} - {0}), ask_hiding(pipe, me.uid, author)
+    asked, hiding = queue.ask_names(pipe, {author, answered} - {0}), ask_hiding(pipe, me.uid, author)
     pipe.execute()
     names, is_seen = asked.value, bool(Users(store).people({author})) and not hiding.value.blocks.theirs
     context = {"form": form, "name": names[author], "pid": pid, "post": next(iter(found), None), "is_seen": is_seen}
     context["answered"] = names.get(answered, "")
-    context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
+    context |= {"reports": queue.with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
 
 
@@ -481,9 +464,9 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     trips at most."""
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
-    page = queue(store, before, me.uid) if appealed is None else Queue([], 0, None)
+    page = queue.queue(store, before, me.uid) if appealed is None else queue.Queue([], 0, None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
-    names = names_of(store, {appeal.uid for appeal in asked.appeals})
+    names = queue.names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
         **page._asdict(),
@@ -504,7 +487,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
         raise Http404
     if not may_see(store, me.uid, found.about.whom):
         return _about_oneself(request)
-    about = about_person(store, found.about.whom)
+    about = queue.about_person(store, found.about.whom)
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
     chosen = request.POST.getlist("also") if request.method == "POST" else None
     reported = [found.about.pid, *(one.pid for one in others)]
@@ -523,12 +506,12 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response
-    label, decision = label_of(found.about.reason, found.about.rule), decided_in_words(found)
+    label, decision = queue.label_of(found.about.reason, found.about.rule), queue.decided_in_words(found)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     reporter = found.who if found.about.whom != me.uid else None  # nobody is told who has reported them
-    name = names_of(store, {reporter})[reporter] if reporter is not None else ""
+    name = queue.names_of(store, {reporter})[reporter] if reporter is not None else ""
     context |= {**about, **_imposed(present), "reporter": name, "now": there.get(found.about.pid or 0), "there": there}
-    context["alike"] = alike(found, about["reports"])
+    context["alike"] = queue.alike(found, about["reports"])
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
     context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)
@@ -540,7 +523,7 @@ def log(request: RetwisRequest, me: User) -> HttpResponse:
     """What staff has done, newest first. Three round trips at most."""
     store = connect()
     found = Log(store).page(post_cursor(request.GET.get("before")))
-    context = {"acts": named(store, found.acts), "older": found.older}
+    context = {"acts": queue.named(store, found.acts), "older": found.older}
     return staff_page(request, "log.html", context)
 
 
@@ -558,7 +541,7 @@ def blocked_picture(request: RetwisRequest, me: User, at: int, digest: str) -> H
             require_may_act(store, me.uid, found.whom, Action.DELETE)
             allow_picture(store, found, me.uid, form.cleaned_data["reason"])
             return done(request, _("The picture can be uploaded again."), "moderation_log")
-    return staff_page(request, "blocked_picture.html", {"form": form, "acts": named(store, [found])})
+    return staff_page(request, "blocked_picture.html", {"form": form, "acts": queue.named(store, [found])})
 
 
 # ---- Addresses

@@ -27,17 +27,7 @@ from retwis_site.rendering.fragments import Fragment, Html, active_language, joi
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.language import words
-from timeline.people.directory import (
-    LONGEST_QUERY,
-    MOST,
-    FollowPages,
-    HiddenPerson,
-    Hides,
-    People,
-    Side,
-    hidden_people,
-    search_query,
-)
+from timeline.people import directory
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
 from timeline.people.lists import By, Cursor, ListedPerson, Show, choice, id_cursor, name_cursor
 from timeline.relations.actions import FOR_DAYS
@@ -49,9 +39,9 @@ from timeline.relations.relations import FOREVER, in_days
 
 
 @require_safe
-def follows(request: RetwisRequest, username: str, side: Side) -> HttpResponse:
+def follows(request: RetwisRequest, username: str, side: directory.Side) -> HttpResponse:
     before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
-    found, by = FollowPages(connect(), side).page(request.viewer, username, before, which), rendering(request)
+    found, by = directory.FollowPages(connect(), side).page(request.viewer, username, before, which), rendering(request)
     owner = found.person
     return FOLLOW_PAGES[side].response(
         request,
@@ -73,23 +63,23 @@ def follows(request: RetwisRequest, username: str, side: Side) -> HttpResponse:
 @require_safe
 def people(request: RetwisRequest) -> HttpResponse:
     """The newest users, the most followed ones, or the results of a search (`?q=`)."""
-    query = search_query(request.GET.get("q", ""))
+    query = directory.search_query(request.GET.get("q", ""))
     order = choice(By, request.GET.get("by"))
     if query:
         return _search(request, query)
     before = request.GET.get("before")
-    directory = People(connect())
+    everybody = directory.People(connect())
     if order is By.FOLLOWERS:
-        found = directory.most_followed(request.viewer, id_cursor(before))
+        found = everybody.most_followed(request.viewer, id_cursor(before))
     else:
-        found = directory.newest(request.viewer, name_cursor(before))
+        found = everybody.newest(request.viewer, name_cursor(before))
     return _people_page(
         request, found.people, order=order, later=before is not None, older=found.older, more=found.older is not None
     )
 
 
 def _search(request: RetwisRequest, query: str) -> HttpResponse:
-    found = People(connect()).search(request.viewer, query)
+    found = directory.People(connect()).search(request.viewer, query)
     return _people_page(request, found.people, q=query, more=found.more)
 
 
@@ -110,7 +100,7 @@ def _people_page(
         by,
         searching=bool(q),
         q=q,
-        longest=LONGEST_QUERY,
+        longest=directory.LONGEST_QUERY,
         order=order,
         later=later,
         newest_at=f"{request.path}?by={order}" if order else request.path,
@@ -126,10 +116,10 @@ def _people_page(
 
 
 HIDDEN = Page("timeline/people/hidden/hidden.html", here="hidden_people")
-ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(Hides)})
+ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(directory.Hides)})
 
 
-def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
+def _hidden_row(kind: directory.Hides, one: directory.HiddenPerson, by: Rendering) -> Html:
     iso, exact = moment(one.until or 0, by.language)
     return ROW.fill(
         by.language,
@@ -148,12 +138,12 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
 @require_safe
 @never_store
 def blocks(request: RetwisRequest) -> HttpResponse:
-    found, by = hidden_people(connect(), request.viewer), rendering(request)
+    found, by = directory.hidden_people(connect(), request.viewer), rendering(request)
     rows: dict[str, Any] = {
         kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.people.items()
     }
     shape = {f"has_{kind}": bool(people) for kind, people in found.people.items()}
-    return HIDDEN.response(request, by, **rows, **shape, cut=found.is_cut, most=MOST)
+    return HIDDEN.response(request, by, **rows, **shape, cut=found.is_cut, most=directory.MOST)
 
 
 # ---- The page of the words that a user mutes.

@@ -26,19 +26,7 @@ from retwis_site.rendering.fragments import Fragment, joined
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.posts.composer import (
-    Draft,
-    EditForm,
-    PostForm,
-    alt_of,
-    compose_page,
-    composer,
-    composer_with,
-    forget_draft,
-    keep_draft,
-    kept_draft,
-    pictures_in,
-)
+from timeline.posts import composer
 from timeline.posts.entities import (
     MOST_PICTURES,
     NewPost,
@@ -68,16 +56,17 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     by = rendering(request)
     pids = [pid for pid in (reply_to, quote) if pid is not None]
     above = _seen(request, pids)
-    if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
+    if len(above) < len(set(pids)) and composer.kept_draft(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
-    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote, pictures="here"), above)
+    form = composer.composer(request, by, reply_to=reply_to, quote=quote, pictures="here")
+    return composer.compose_page(request, by, form, above)
 
 
 @guards.change
 def publish(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these. Those of
     `Pictures.upload` for each picture, and one more each where some were uploaded before or have no description."""
-    form = PostForm(request.POST)
+    form = composer.PostForm(request.POST)
     written_by = parse_id(request.POST.get("as", ""))
     try:
         me = request.viewer.require_user()
@@ -88,7 +77,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
     pictures, refused = _chosen(request, me)
     if refused or "add" in request.POST or "remove" in request.POST:
         return _with_pictures(request, pictures, refused)
-    form = PostForm(request.POST, pictures=pictures)
+    form = composer.PostForm(request.POST, pictures=pictures)
     if not form.is_valid():
         return _composer_again(request, form)
     try:
@@ -109,15 +98,15 @@ def publish(request: RetwisRequest) -> HttpResponse:
         messages.success(request, _("Posted."), extra_tags="posted")
         if not all(one.alt or one.digest in request.POST.getlist("media") for one in pictures):  # no form has said it
             messages.info(request, _("A picture has no description. Edit the post to add one."))
-        forget_draft(request, response, me.uid, post.reply_to, post.quote)
+        composer.forget_draft(request, response, me.uid, post.reply_to, post.quote)
         note_changed(request, response, post.reply_to, post.quote)  # they have other numbers
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         if post.media.pictures:  # a draft has a text alone
-            return _composer_again(request, PostForm.of(post))
+            return _composer_again(request, composer.PostForm.of(post))
         response = HttpResponseRedirect(_composer_of(post))
-        keep_draft(response, Draft(post, me.uid))
+        composer.keep_draft(response, composer.Draft(post, me.uid))
     return response
 
 
@@ -125,7 +114,7 @@ def _chosen(request: RetwisRequest, me: User) -> tuple[list[Picture], list[str]]
     """The pictures of a form, its files among them, which are stored now; and the sentences about those that are
     refused."""
     store = Pictures(connect())
-    named = pictures_in(request.POST)
+    named = composer.pictures_in(request.POST)
     known = store.of_user(me.uid, [one.digest for one in named])
     found = {one.digest: with_stored(one, known[one.digest]) for one in named if one.digest in known}
     refused = [str(PictureGone.message)] if len(found) < len(named) else []
@@ -141,14 +130,14 @@ def _chosen(request: RetwisRequest, me: User) -> tuple[list[Picture], list[str]]
         except PictureRefused as why:
             refused.append(f"{FIRST_STRONG_ISOLATE}{file.name}{POP}: {why}")
         else:
-            found.setdefault(new.digest, Picture(new.digest, new.width, new.height, alt_of(alt)))
+            found.setdefault(new.digest, Picture(new.digest, new.width, new.height, composer.alt_of(alt)))
     return [*found.values()], refused
 
 
 def _with_pictures(request: RetwisRequest, pictures: Sequence[Picture], refused: Sequence[str]) -> HttpResponse:
     """The form again, with what was typed and the pictures that it has by now. Nothing was posted yet."""
     typed = {name: request.POST.get(name, "") for name in ("body", "token", "reply_to", "quote", "sensitive")}
-    form = PostForm(initial=typed, pictures=pictures)
+    form = composer.PostForm(initial=typed, pictures=pictures)
     return _composer_again(request, form, refused, status=422 if refused else 200)
 
 
@@ -158,7 +147,7 @@ def discard(request: RetwisRequest) -> HttpResponse:
     messages.success(request, _("Discarded."))
     response = HttpResponseRedirect(_where_one_was(request))
     written_by, reply_to, quote = (parse_id(request.POST.get(name, "")) for name in ("as", "reply_to", "quote"))
-    forget_draft(request, response, written_by, reply_to, quote)
+    composer.forget_draft(request, response, written_by, reply_to, quote)
     return response
 
 
@@ -201,15 +190,15 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
 
 
 def _composer_again(
-    request: RetwisRequest, form: PostForm, refused: Sequence[str] = (), status: int = 422
+    request: RetwisRequest, form: composer.PostForm, refused: Sequence[str] = (), status: int = 422
 ) -> HttpResponse:
     by = rendering(request)
     named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
     above = _seen(request, [pid for pid in named if pid is not None])
-    return compose_page(request, by, composer_with(form, by, refused), above, status)
+    return composer.compose_page(request, by, composer.composer_with(form, by, refused), above, status)
 
 
-def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) -> HttpResponse:
+def _signed_out(request: RetwisRequest, form: composer.PostForm, written_by: int | None) -> HttpResponse:
     """Keep a post until its author has logged in: a text in a draft, one with pictures on an error page. An invalid
     text is answered at once, with status 422."""
     if request.FILES or "media" in request.POST:
@@ -220,11 +209,11 @@ def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) 
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     post = form.new_post
     response = guards.to_login(reverse("home") if post.reply_to is None and post.quote is None else _composer_of(post))
-    keep_draft(response, Draft(post, written_by))
+    composer.keep_draft(response, composer.Draft(post, written_by))
     return response
 
 
-def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: int) -> HttpResponse:
+def _by_another(request: RetwisRequest, me: User, form: composer.PostForm, written_by: int) -> HttpResponse:
     """409: the form was made for another user, and someone has logged in since, in another tab. One round trip."""
     author = Users(connect()).people([written_by]).get(written_by)
     context = {"form": form, "uid": me.uid, "me": me.username, "author": author.username if author else ""}
@@ -250,7 +239,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
-    form = EditForm(typed(request), post, pictures_in(request.POST))
+    form = composer.EditForm(typed(request), post, composer.pictures_in(request.POST))
     if form.is_valid():
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:

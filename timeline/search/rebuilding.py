@@ -16,17 +16,7 @@ from itertools import groupby
 from retwis_site.exceptions import NotDone
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY, WORKER_GIVES_UP
-from retwis_site.maintenance.checks import (
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    ids,
-    ids_of,
-    keys_of,
-    names_alone,
-)
+from retwis_site.maintenance import checks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, batches, in_order
@@ -112,7 +102,7 @@ class Rebuilding:
     def _all_posts(self) -> Sequence[int]:
         """The ids of all posts, reposts and deleted ones included, in their order. 24 bytes each meanwhile, then 8."""
         found = array("Q")
-        for pids in ids_of(self._store, keys.post):
+        for pids in checks.ids_of(self._store, keys.post):
             found.extend(pids)
             self._renew()
         return array("Q", (pid for pid, _ in groupby(in_order(found))))
@@ -156,7 +146,7 @@ class Rebuilding:
         pipe.execute()
 
     def _remove_strays(self) -> None:
-        for _, all_names in keys_of(self._store, [keys.postings]):
+        for _, all_names in checks.keys_of(self._store, [keys.postings]):
             names = stray_postings(self._store, all_names)
             self._renew()
             for_each(self._store, lambda pipe, name: pipe.unlink(name), names)
@@ -218,7 +208,7 @@ def advice(store: Store) -> list[Advice]:
         text = "A `reindex` has not ended: searches miss some posts."
         again = "Run `manage.py reindex` again: it goes on where it stopped."
         return [Advice("retwis.W017", text, str(AlreadyReindexing()) if is_leased else again)]
-    if any(ids_of(store, keys.post)) and not _has_index(store):
+    if any(checks.ids_of(store, keys.post)) and not _has_index(store):
         text = "There is no index of the search: searches find no post."
         return [Advice("retwis.W017", text, "Run `manage.py reindex`, also while the site runs.")]
     return []
@@ -232,7 +222,7 @@ def _has_index(store: Store) -> bool:
     return any(store.scan_keys(kinds.matching("posting_bits:*"), AT_ONCE))
 
 
-class IndexChecks(Searcher):
+class IndexChecks(checks.Searcher):
     """Searches the index. A repair relies on the checks of posts, which run before."""
 
     def __init__(self, store: Store) -> None:
@@ -240,31 +230,31 @@ class IndexChecks(Searcher):
         self._indexing = index.Indexing(store)
         self._found = array("Q")
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         """Posts that do not stand under all of their terms. None in a store without a whole index: `advice` tells."""
         label = f"posts that a search misses, in a sample of {SAMPLE}"
-        return [Check(label, (keys.post,), self.note, self.missed)]
+        return [checks.Check(label, (keys.post,), self.note, self.missed)]
 
-    def orphans(self) -> list[Check]:
+    def orphans(self) -> list[checks.Check]:
         label, look = "parts of the search's index that are no longer used", partial(stray_postings, self._store)
-        return [self._check_of(label, keys.postings, look, read=names_alone, jobs=lambda _: set())]
+        return [self._check_of(label, keys.postings, look, read=checks.names_alone, jobs=lambda _: set())]
 
-    def note(self, names: list[str]) -> Chunks:
-        for pids in ids(self._store, names):
+    def note(self, names: list[str]) -> checks.Chunks:
+        for pids in checks.ids(self._store, names):
             self._found.extend(pids)
             yield []
 
-    def missed(self) -> Chunks:
+    def missed(self) -> checks.Chunks:
         """The same store has the same sample. The repair writes these posts, and leaves the others to `reindex`."""
         if _is_unfinished(self._store) or not _has_index(self._store):
             return
         sample = sorted(self._found)[:: -(-len(self._found) // SAMPLE) or 1]
         missed = [pid for pids in batches(sample, LOOKED_UP_AT_ONCE) for pid in self._missed(pids)]
-        wrong = confirmed(self._store, missed, self._missed, lambda pid: at_work_on(pid) | {f"index:{pid}"})
+        wrong = checks.confirmed(self._store, missed, self._missed, lambda pid: at_work_on(pid) | {f"index:{pid}"})
         if wrong and len(sample) < len(self._found):  # a repair of the sample alone would hide that others are missed
             what = "a search may miss others, too: run `manage.py reindex`"
-            yield [Finding(what, partial(forget_progress, self._store), number=0)]
-        yield [Finding(f"a search misses {keys.post(pid)}", partial(self._write, pid)) for pid in wrong]
+            yield [checks.Finding(what, partial(forget_progress, self._store), number=0)]
+        yield [checks.Finding(f"a search misses {keys.post(pid)}", partial(self._write, pid)) for pid in wrong]
 
     def _write(self, pid: int) -> None:
         """Write a post again. A record that was cut would shift those behind it, so its rest is filled with zeros."""

@@ -26,26 +26,12 @@ from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip
 from timeline.posts.entities import PostsPage
-from timeline.posts.reading.post_reader import (
-    NOTHING_FORESEEN,
-    AskAboutAuthors,
-    Foreseen,
-    Needed,
-    PostReader,
-    ask_foreseen,
-    nothing_more,
-)
+from timeline.posts.reading import post_reader
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, PostsOfFollowed
+from timeline.relations import relations
 from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
-from timeline.relations.relations import (
-    FOLLOW_COUNTS,
-    LATEST_FOLLOWED,
-    NO_FOLLOWED_READ,
-    LatestFollowed,
-    ask_followed,
-)
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, ReadPosts
 
@@ -70,9 +56,10 @@ class Homes(Repository):
         three to six to rebuild. Raises NotSignedIn.
         """
         owner, (asked, counts, seen) = viewer.ask_as_user(
-            lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(FOLLOW_COUNTS, me), pipe.ask(SEEN, me))
+            lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(relations.FOLLOW_COUNTS, me), pipe.ask(SEEN, me))
         )
-        content, listed, page = self._read(viewer, owner, asked, Part(before, size=POSTS_A_PAGE), nothing_more)
+        part = Part(before, size=POSTS_A_PAGE)
+        content, listed, page = self._read(viewer, owner, asked, part, post_reader.nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest > (seen or 0):
             with suppress(StoreReadOnly):  # it can wait
@@ -80,14 +67,14 @@ class Homes(Repository):
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
-    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> PostsPage:
+    def part(self, viewer: Viewer, part: Part, about_authors: post_reader.AskAboutAuthors) -> PostsPage:
         """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
         Round trips as for `page`; at most three more where the list ends below the part. Raises NotSignedIn."""
         owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(_ask(pipe, me, part.before)))
         return self._read(viewer, owner, asked, part, about_authors)[-1]
 
     def _read(
-        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: AskAboutAuthors
+        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: post_reader.AskAboutAuthors
     ) -> tuple[ListContent, list[int], PostsPage]:
         """What the list has, its ids that may be of the part, and the posts."""
         head, chosen, acted, foreseen = asked
@@ -98,7 +85,7 @@ class Homes(Repository):
         listed = sources.just_above(part) if begins_lower else part.of(content.ids)
         rule = PostsOfFollowed(me, *sources.chosen)
         at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
-        reader = PostReader(
+        reader = post_reader.PostReader(
             *(self._store, owner, [rule]),
             acted=acted,
             fresh=viewer.just_changed,
@@ -144,7 +131,7 @@ class Homes(Repository):
         chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
         pipe.execute()
         rules = [PostsOfFollowed(owner.uid, *chosen.value)]
-        posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
+        posts, _ = post_reader.PostReader(self._store, owner, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
 
     def note_seen(self, me: int, pid: int) -> None:
@@ -157,7 +144,7 @@ class Homes(Repository):
 
 # By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
 # Some 2 MB.
-_last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
+_last_needed: Memory[int, post_reader.Needed] = Memory(size=5000, seconds=3600)
 # By uid, how many ids besides its own the first page of the home needed, and one that tells of older ones: more than
 # SPARE for users who follow few. 260 KB.
 _spare: Hints[int] = Hints(1 << 14)
@@ -203,11 +190,11 @@ def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: Re
 class Chosen(NamedTuple):
     """Whose posts a home has, as far as a request has read them, and with which tags."""
 
-    followed: LatestFollowed
+    followed: relations.LatestFollowed
     tags: frozenset[str]
 
 
-NOTHING_READ = Chosen(NO_FOLLOWED_READ, frozenset())
+NOTHING_READ = Chosen(relations.NO_FOLLOWED_READ, frozenset())
 
 
 class _Asked(NamedTuple):
@@ -216,10 +203,10 @@ class _Asked(NamedTuple):
     head: Head
     chosen: Chosen
     acted: LatestActed
-    foreseen: Foreseen = NOTHING_FORESEEN
+    foreseen: post_reader.Foreseen = post_reader.NOTHING_FORESEEN
 
 
-_CHOSEN = together(LATEST_FOLLOWED, HOME_TAGS, read=Chosen)
+_CHOSEN = together(relations.LATEST_FOLLOWED, HOME_TAGS, read=Chosen)
 _HEAD, _LIST = head_of(keys.home, None), head_of(keys.home, LARGEST_ID)
 _FIRST_PART, _LATER_PART = [
     together(entries, _CHOSEN, LATEST_ACTED[Where.HOME], read=_Asked) for entries in (_HEAD, _LIST)
@@ -232,8 +219,8 @@ def _ask(pipe: Pipe, me: int, before: int | None) -> Reply[_Asked] | Result[_Ask
     needed = _last_needed.get(me) if before is None else None
     if needed is None or not any(needed):
         return asked
-    foreseen, others = ask_foreseen(pipe, me, needed), needed.followed
-    among = ask_followed(pipe, me, others) if others else Result(set[int])
+    foreseen, others = post_reader.ask_foreseen(pipe, me, needed), needed.followed
+    among = relations.ask_followed(pipe, me, others) if others else Result(set[int])
 
     def read() -> _Asked:
         known = asked.value.chosen.followed._replace(asked=frozenset(others), among_asked=frozenset(among.value))
@@ -281,7 +268,7 @@ class HomeSources:
         members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         slices = _ask_slices(pipe, known, length_of(len(known) or 1))
         pipe.execute()
-        self.chosen = Chosen(LatestFollowed(frozenset(members.value), are_all=True), tags.value)
+        self.chosen = Chosen(relations.LatestFollowed(frozenset(members.value), are_all=True), tags.value)
         sources = source_keys(self.me, members.value, tags.value)
         others = _ask_slices(pipe, {key: part for key in sources if key not in known}, length_of(len(sources)))
         pipe.execute()

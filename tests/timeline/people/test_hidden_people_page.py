@@ -9,7 +9,7 @@ import pytest
 from retwis_site.rendering.dates import moment
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
-from timeline.people import directory, views
+from timeline.people import directory
 from timeline.relations.muted_words import MOST_MUTED
 from timeline.relations.relations import BlockedPeople, Mutes
 
@@ -64,7 +64,6 @@ def test_mutes_that_have_ended_and_deleted_accounts_are_left_out(browser, alice,
 
 def test_a_list_that_is_cut_says_so(member, raw, monkeypatch):
     monkeypatch.setattr(directory, "MOST", 2)
-    monkeypatch.setattr(views, "MOST", 2)
     raw.zadd("muted:1", {str(BOB): inf})
     assert "not listed" not in text_of(member.get(ADDRESS))
     raw.hset("user:4", "username", "dan")
@@ -76,7 +75,6 @@ def test_a_list_that_is_cut_says_so(member, raw, monkeypatch):
 
 def test_deleted_accounts_and_ended_mutes_do_not_hide_or_pretend_that_a_list_is_cut(member, raw, monkeypatch):
     monkeypatch.setattr(directory, "MOST", 2)
-    monkeypatch.setattr(views, "MOST", 2)
     raw.zadd("blocked:1", {"4": 1, str(BOB): 2, str(CAROL): 3})
     raw.hset(f"user:{CAROL}", "deleted", "1")
     assert forms(member) == [("/@bob/unblock/", "")]  # the third one is not listed

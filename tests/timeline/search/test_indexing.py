@@ -7,6 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from retwis_site.jobs.worker import drain
+from retwis_site.maintenance import checks
 from retwis_site.management.commands.deliver import POLL_EVERY
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes
@@ -371,7 +372,7 @@ def test_the_ids_of_many_posts_take_little_memory(raw, store, monkeypatch):
     """In a set, those of ten million posts take 700 MB."""
     number = 300_000
     found = ([number, *range(first, first + 500)] for first in range(1, number, 500))
-    monkeypatch.setattr(rebuilding, "ids_of", lambda store, kind: found)
+    monkeypatch.setattr(checks, "ids_of", lambda store, kind: found)
     run = Rebuilding(store)
     monkeypatch.setattr(run, "_renew", lambda: None)
     tracemalloc.start()

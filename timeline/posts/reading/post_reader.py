@@ -21,6 +21,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Reading, Result, rest
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
+from timeline.posts.reading import visibility
 from timeline.posts.reading.cached_posts import (
     cached,
     cached_records,
@@ -38,17 +39,6 @@ from timeline.posts.reading.records import (
     fields_of,
     most_likely_named,
     tombstone,
-)
-from timeline.posts.reading.visibility import (
-    MUTES_ASIDE,
-    NOBODY_HIDDEN,
-    NOTHING_READ,
-    LatestActed,
-    NotHidden,
-    Rule,
-    ask_acted,
-    hidden_among,
-    unseen_by,
 )
 
 # ---- What a card names beside the post itself.
@@ -108,7 +98,7 @@ def ask_foreseen(pipe: Pipe, me: int | None, needed: Needed) -> Result[Foreseen]
     if not (posts or acted or people):
         return Result(lambda: NOTHING_FORESEEN)
     asked_posts, asked_people = ask_stored(pipe, posts), ask_people(pipe, people)
-    asked_acted = ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
+    asked_acted = visibility.ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
     return Result(lambda: Foreseen(asked_posts.value, frozenset(acted), asked_acted.value, asked_people.value))
 
 
@@ -136,9 +126,9 @@ class PostReader:
         self,
         store: Store,
         viewer: User | Visitor,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[visibility.Rule] = (),
         people: Sequence[User] = (),
-        acted: LatestActed = NOTHING_READ,
+        acted: visibility.LatestActed = visibility.NOTHING_READ,
         fresh: Collection[int] = (),
         page_of: int | None = None,
         at_most: int | None = None,
@@ -158,9 +148,9 @@ class PostReader:
         if isinstance(viewer, User):
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
-        self.rules_of_viewer: Sequence[NotHidden] = ()
-        if self.me is not None and acted.hidden is not NOBODY_HIDDEN:
-            self.rules_of_viewer = (NotHidden(self.me, acted.hidden, page_of),)
+        self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
+        if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
+            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, page_of),)
         self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
         self.page_of = page_of
         self.acted = acted
@@ -203,8 +193,8 @@ class PostReader:
         made = parts.put_together()
         existing = seen = made | whole
         if made:
-            hidden_by_staff = hidden_among(parts.people.values())  # no post is kept whole that names one
-            unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - self._opened(pids, made))
+            hidden_by_staff = visibility.hidden_among(parts.people.values())  # no post is kept whole that names one
+            unseen = yield from visibility.unseen_by(pipe, self.me, hidden_by_staff - self._opened(pids, made))
             seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
             named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
         for rule in self.rules_of_viewer:
@@ -238,7 +228,7 @@ class PostReader:
     def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
         """Whose page the viewer has opened: that of a person, or of one post. The address of a repost leads to what it
         reposts."""
-        if self.acted.hidden is MUTES_ASIDE and len(pids) == 1:
+        if self.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
             reposted = {made[pid].links.repost_of for pid in pids if pid in made}
             return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
         return {self.page_of}
@@ -395,7 +385,7 @@ class _Parts:
         known = self._whole | self._quoted
         self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
-        return ask_acted(pipe, me, unknown) if unknown else None
+        return visibility.ask_acted(pipe, me, unknown) if unknown else None
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
