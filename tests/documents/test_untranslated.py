@@ -32,8 +32,8 @@ from tests.support.stored_keys import publish
 from timeline.moderation.queue import ACTS
 from timeline.moderation.reports import Action, Deciding
 from timeline.people import html as people_html
+from timeline.posts import html as post_cards
 from timeline.posts.entities import NewPost
-from timeline.posts.html import post_cards
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 

@@ -31,8 +31,7 @@ from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.composer import composer
 from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, PostsPage, Unavailable
-from timeline.posts.html.pictures import preview_of, words_of
-from timeline.posts.html.post_cards import about_post, beginning_of, cards, phrases, shortened
+from timeline.posts.html import about_post, beginning_of, cards, phrases, preview_of, shortened, words_of
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
 from timeline.relations import relations
 from timeline.relations.html import follow_button, person_menu

@@ -11,7 +11,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.explore.exploring import Explore, TagOfTheWeek
 from timeline.people.html import suggestions
-from timeline.posts.html.post_cards import cards, phrases, tag_in_path
+from timeline.posts.html import cards, phrases, tag_in_path
 
 EXPLORE = Page("timeline/explore/explore.html", here="explore")
 TAG = Fragment("timeline/explore/_tag.html")

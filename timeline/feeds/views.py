@@ -35,8 +35,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import answer, connect
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
-from timeline.posts.html.pictures import pictures_in_feed, words_of
-from timeline.posts.html.post_cards import beginning_of, html_of
+from timeline.posts.html import beginning_of, html_of, pictures_in_feed, words_of
 from timeline.posts.links import folded
 from timeline.tags.tags import TagPages
 from timeline.timelines.everyone import EveryoneTimeline

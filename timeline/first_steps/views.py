@@ -31,7 +31,7 @@ from timeline.people.lists import ListedPerson, Suggestions, ask_listed
 from timeline.posts.composer import PostField, new_token, valid_token
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.feature import POSTS
-from timeline.posts.html.post_cards import beginning_of
+from timeline.posts.html import beginning_of
 from timeline.posts.links import folded, is_tag
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS

@@ -27,8 +27,7 @@ from retwis_site.store.ids import integer, stored_ids
 from retwis_site.store.replies import Result
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
 from timeline.posts.entities import NO_MEDIA, Media
-from timeline.posts.html.pictures import words_of
-from timeline.posts.html.post_cards import beginning_of
+from timeline.posts.html import beginning_of, words_of
 from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
 

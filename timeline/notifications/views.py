@@ -27,8 +27,7 @@ from timeline.notices import BY_POSTS, NoticeKind, QuietKinds, parse_notice
 from timeline.notifications.repository import Decided, Item, Notifications, Only, read_cursor
 from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
-from timeline.posts.html.pictures import words_of
-from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
+from timeline.posts.html import age, beginning_of, cards, phrases, words_of
 
 ToldAs = Literal["reporter", "reported"]
 

@@ -10,7 +10,7 @@ from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.people.directory import Side
 from timeline.people.lists import By, FollowRow, ListedPerson, Show, Suggested
-from timeline.posts.html.post_cards import beginning_of
+from timeline.posts.html import beginning_of
 from timeline.relations.html import follow_button, stance_button
 from timeline.relations.relations import Hiding
 

@@ -34,8 +34,7 @@ from timeline.posts.entities import (
     TargetMissing,
     TargetRefused,
 )
-from timeline.posts.html.pictures import chosen
-from timeline.posts.html.post_cards import cards
+from timeline.posts.html import cards, chosen
 
 # ---- The line breaks of a typed text.
 

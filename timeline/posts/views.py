@@ -37,8 +37,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.feature import POSTS
-from timeline.posts.html.pictures import described, picture_page
-from timeline.posts.html.post_cards import about_post, html_of
+from timeline.posts.html import about_post, described, html_of, picture_page
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import one_post, texts_of_post

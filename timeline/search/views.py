@@ -20,7 +20,7 @@ from timeline.language import words
 from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.html import listed
 from timeline.people.lists import ListedPerson, choice
-from timeline.posts.html.post_cards import cards, phrases, tag_in_path
+from timeline.posts.html import cards, phrases, tag_in_path
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.query import (
     LONGEST_QUERY,

@@ -22,7 +22,7 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.people.lists import ListedPerson
 from timeline.posts.composer import composer
 from timeline.posts.entities import PostsPage
-from timeline.posts.html.post_cards import tag_in_path
+from timeline.posts.html import tag_in_path
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.home_tags import MOST_AT_HOME, HomeTags

@@ -29,7 +29,7 @@ from timeline.people.html import join_date, newest_users, suggestions
 from timeline.people.lists import ProfileTexts, Suggested
 from timeline.posts.composer import composer
 from timeline.posts.entities import Post, PostsPage
-from timeline.posts.html.post_cards import cards, html_of, phrases
+from timeline.posts.html import cards, html_of, phrases
 from timeline.posts.links import tags_in
 from timeline.relations.html import (
     COMMON_FOLLOWERS,

@@ -15,8 +15,8 @@ from tests.support.clock import Clock
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
-from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age
+from timeline.posts import html as post_cards
+from timeline.posts.html import age
 from timeline.relations.relations import Follows
 from timeline.timelines.html import STOPPED
 

@@ -11,7 +11,7 @@ from tests.support.http.page_text import page_of
 from tests.support.memory import everything
 from tests.support.people import register
 from tests.support.stored_keys import publish
-from timeline.posts.html import post_cards
+from timeline.posts import html as post_cards
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 

@@ -13,7 +13,7 @@ import regex
 
 from timeline.posts import links
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html.post_cards import html_of
+from timeline.posts.html import html_of
 
 PATTERNS = (re.Pattern, regex.Pattern)
 PIECES = [

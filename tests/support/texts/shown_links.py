@@ -8,7 +8,7 @@ from accounts.signing_in.viewer import VISITOR
 from accounts.users.entities import User
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Post
-from timeline.posts.html.post_cards import cards
+from timeline.posts.html import cards
 
 BODY = re.compile(r'<p class="body" dir="auto">(.*?)</p>', re.DOTALL)
 LINKED = [

@@ -14,8 +14,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
-from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age, holds_until, phrases
+from timeline.posts import html as post_cards
+from timeline.posts.html import age, holds_until, phrases
 from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
 from timeline.relations.relations import FOLLOW

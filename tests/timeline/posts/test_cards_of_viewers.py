@@ -14,9 +14,9 @@ from retwis_site.rendering.fragments import Html, Refillable
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO
+from timeline.posts import html as post_cards
 from timeline.posts.entities import Acted, Context, Links, Post, PostCounts
-from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import cards
+from timeline.posts.html import cards
 
 ALICE, BOB, CAROL = User(1, "Alice"), User(2, "bob"), User(3, "carol")
 WRITTEN = LONG_AGO

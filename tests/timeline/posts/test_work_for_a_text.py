@@ -10,8 +10,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.runs import sampling
 from tests.support.stored_keys import publish
 from tests.support.texts import hostile_texts
+from timeline.posts import html as texts
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html import post_cards as texts
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 # Steps are lines of Python and characters that regular expressions look at. The worst known text has some 35 for each
