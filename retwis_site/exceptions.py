@@ -1,4 +1,4 @@
-"""The exceptions of the repositories. `rendering/error_pages.py` makes a page of each."""
+"""The exceptions of the repositories. `rendering/pages.py` makes a page of each."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from django.views.decorators.http import require_safe
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.jobs.outbox import silence
-from retwis_site.rendering.error_pages import RETRY_AFTER
-from retwis_site.rendering.pages import origin_of
+from retwis_site.rendering.pages import RETRY_AFTER, origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect
 from retwis_site.telemetry.middleware import FAILURE

@@ -36,7 +36,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
 from retwis_site.http.security_headers import headers_of_every_answer
-from retwis_site.rendering import error_pages
+from retwis_site.rendering import pages
 from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.middleware import ObservedRequests
 
@@ -177,7 +177,7 @@ class SiteMiddleware(ObservedRequests):
         finally:
             # They know the request: both, with up to 24 MB of a body, would wait for the garbage collector.
             request._upload_handlers = []  # type: ignore[attr-defined]
-        return response if response.status_code != 405 else error_pages.not_a_page(request, response["Allow"])
+        return response if response.status_code != 405 else pages.not_a_page(request, response["Allow"])
 
     def _queued(self, request: HttpRequest) -> HttpResponse:
         """A request of `Feature.slow_views` waits until it may begin. `serve` has already waited. The body has arrived,
@@ -200,10 +200,10 @@ class SiteMiddleware(ObservedRequests):
         if refusal is not None:
             return refusal
         place = request.META.get(PLACE)
-        return None if place is None or place.result() else error_pages.too_busy(request)
+        return None if place is None or place.result() else pages.too_busy(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        return error_pages.page_of_exception(request, exception)
+        return pages.page_of_exception(request, exception)
 
 
 def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
@@ -250,7 +250,7 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
 def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     what, address = "the head of the request is refused", client_address(request)
     security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
-    return error_pages.error_page(request, status, title, text)
+    return pages.error_page(request, status, title, text)
 
 
 @lru_cache(maxsize=64)  # nearly all requests have the same one
@@ -320,8 +320,8 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
 
 
 def _unread_form(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    kept = error_pages.kept_of(request, refusal.arrived)
-    return error_pages.error_page(request, refusal.status, refusal.title, refusal.text, kept)
+    kept = pages.kept_of(request, refusal.arrived)
+    return pages.error_page(request, refusal.status, refusal.title, refusal.text, kept)
 
 
 def _too_much_text(request: HttpRequest, start: bytes) -> Refusal:

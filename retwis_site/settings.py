@@ -145,7 +145,7 @@ TEMPLATES = [
         "OPTIONS": {"context_processors": _CONTEXT, "builtins": ["retwis_site.rendering.linking"]},
     }
 ]
-CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "retwis_site.rendering.pages.csrf_failure"
 MESSAGE_STORAGE = "retwis_site.http.cookies.FlashStorage"  # Django's default needs a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request body; a larger one gets a 413
 LARGEST_UPLOAD = 24 * 1024 * 1024  # the same, for a form with pictures (`Feature.uploads`); it gets a 422

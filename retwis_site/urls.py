@@ -33,7 +33,7 @@ urlpatterns = sorted(
     ),
 )
 
-handler400 = "retwis_site.rendering.error_pages.bad_request"
-handler403 = "retwis_site.rendering.error_pages.permission_denied"
-handler404 = "retwis_site.rendering.error_pages.not_found"
-handler500 = "retwis_site.rendering.error_pages.server_error"
+handler400 = "retwis_site.rendering.pages.bad_request"
+handler403 = "retwis_site.rendering.pages.permission_denied"
+handler404 = "retwis_site.rendering.pages.not_found"
+handler500 = "retwis_site.rendering.pages.server_error"

@@ -28,9 +28,8 @@ from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import OF_CONSENT
 from retwis_site.rendering.dates import Moment, moment
-from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import origin_of
+from retwis_site.rendering.pages import error_page, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 

@@ -10,7 +10,7 @@ from accounts.signing_in.guards import log_in_first
 from accounts.signing_in.middleware import RetwisRequest, ViewerMiddleware
 from accounts.users.entities import AccountFrozen, NotSignedIn, SuspendedLogin
 from retwis_site.exceptions import StoreError
-from retwis_site.rendering.error_pages import store_failure
+from retwis_site.rendering.pages import store_failure
 
 
 class SanctionMiddleware(ViewerMiddleware):

@@ -28,9 +28,8 @@ from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
 from retwis_site.identity import FOR_STAFF, stored_site
 from retwis_site.rendering.dates import day, moment
-from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import origin_of
+from retwis_site.rendering.pages import error_page, kept_fields, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit, RateLimits

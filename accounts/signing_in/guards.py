@@ -32,7 +32,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES
 from retwis_site.http.security_headers import KEPT, OPENER
 from retwis_site.identity import FOR_STAFF
-from retwis_site.rendering.error_pages import error_page, has_text, kept_fields
+from retwis_site.rendering.pages import error_page, has_text, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.replies import trip
 

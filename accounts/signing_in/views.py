@@ -18,7 +18,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import Refused, Verified
 from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
-from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 

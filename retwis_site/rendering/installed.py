@@ -15,9 +15,8 @@ from django.views.decorators.http import require_safe
 from retwis_site.http.language import headers_in
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity import Site, shown_site, stored_site
-from retwis_site.rendering.error_pages import FRAME_OF_NOBODY
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import of_site, page
+from retwis_site.rendering.pages import FRAME_OF_NOBODY, of_site, page
 from retwis_site.store.client import connect
 from retwis_site.version import of_site as version_of_site
 

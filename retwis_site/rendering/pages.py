@@ -3,23 +3,35 @@
 `base.html` is the frame of both kinds, so both give it the same names.
 """
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.messages import get_messages
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template import loader
-from django.utils.cache import get_conditional_response, set_response_etag
+from django.urls import Resolver404, ResolverMatch, resolve, reverse
+from django.utils.cache import get_conditional_response, patch_vary_headers, set_response_etag
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from retwis_site.http import cookies
+from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
+from retwis_site.features import features, frame_of_errors, is_upload
+from retwis_site.http import apps, cookies
+from retwis_site.http.client_ip import client_address
 from retwis_site.http.cookies import csrf_token
+from retwis_site.http.form_fields import FormField
 from retwis_site.http.language import headers_in
 from retwis_site.identity import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.store.local_cache import Memory
+from retwis_site.telemetry.log_lines import current_request_id, logged_path
+from retwis_site.telemetry.middleware import FAILURE, Failure
 
 # ---- The theme that a visitor chose, stored in a cookie.
 
@@ -149,3 +161,222 @@ def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
         return get_conditional_response(request, kept.etag, None, response) or response
 
     return kept_view
+
+
+# ---- Error pages: each says what is wrong and, for a form, shows the typed text again.
+#
+# They never load the user: that needs the store, which may be what failed. What a process knows of a member without it
+# is their frame (`frame_of_errors`).
+
+
+logger = logging.getLogger("retwis.store")
+security = logging.getLogger("retwis.security")
+
+RETRY_AFTER = 5  # seconds
+RECORD_NOT_FOUND = "Record not found"  # apps compare it
+# What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
+FRAME_OF_NOBODY = {"signed_in": False, "can_register": False, "session": "", "title_number": "", "here": ""}
+
+# ---- The fields of a form that failed. Its error page sends them again, so that nothing is lost.
+#
+# All of them: one that were missing would make it another act. A form with secrets comes back with its declared fields
+# alone. A form from another site has no button that sends it (`_is_foreign`): that site may have invented it.
+
+
+# The page has its own token; and a password is none of a form that does not ask for it.
+NOT_KEPT = {"csrfmiddlewaretoken", "password", "password1", "password2"}
+
+
+@dataclass(frozen=True)
+class KeptField:
+    """A field and its text; the text of a password is empty."""
+
+    field: FormField
+    value: str
+
+
+def kept_fields(request: HttpRequest) -> list[KeptField]:
+    """What the request has of its form, in the order of the form. No round trip."""
+    return kept_of(request, request.POST)
+
+
+def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
+    """The same of what was typed into the form at the request's address. A field that is not shown may have several
+    values. Fields that had files come last and empty: a page cannot choose a file."""
+    form = _form_of(request)
+    if form is None:
+        return []
+    declared = {one.name: one for feature in features() for one in feature.form_fields.get(form.url_name or "", ())}
+    has_secrets = getattr(form.func, "has_secrets", False)
+    files = {one.name: KeptField(one, "") for one in declared.values() if one.kind in ("file", "files")}
+    given = [kept for name, kept in files.items() if name not in typed]  # browsers send an empty text for no file
+    kept = [
+        KeptField(field, "" if field.kind == "password" else text.rstrip("\N{REPLACEMENT CHARACTER}"))
+        for field in (declared.get(name) or FormField(name, "hidden") for name in typed if name not in files)
+        if field.name in declared or not (has_secrets or field.name in NOT_KEPT)
+        for text in typed.getlist(field.name)[0 if field.kind == "hidden" else -1 :]
+    ]
+    return kept + given if is_upload(request.META) else kept
+
+
+def has_text(kept: Sequence[KeptField]) -> bool:
+    """Whether a person has typed some of it. All else is quickly chosen anew, on a page that shows who is logged in."""
+    return any(one.field.kind in ("text", "textarea") for one in kept)
+
+
+def _form_of(request: HttpRequest) -> ResolverMatch | None:
+    """The view of the form's address; a form that is refused at once has not been resolved yet."""
+    try:
+        return request.resolver_match or resolve(request.path_info)
+    except Resolver404:
+        return None
+
+
+def _way_back(request: HttpRequest, kept: Sequence[KeptField]) -> list[KeptField]:
+    """The field `next` of a change, with the page that had its form. Sent from the error page, the form would lead back
+    to that."""
+    form, site, page = _form_of(request), origin_of(request), request.META.get("HTTP_REFERER", "")
+    is_change = form is not None and getattr(form.func, "is_change", False)
+    if not is_change or any(one.field.name == "next" for one in kept) or not page.startswith(f"{site}/"):
+        return []
+    return [KeptField(FormField("next", "hidden"), page.removeprefix(site))]
+
+
+# ---- What is wrong, as a page
+
+
+def error_page(
+    request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
+) -> HttpResponse:
+    """A page that says what is wrong. With `kept` it has a form that sends these fields again, and no cache keeps it.
+    `undone_at`: the address of a page on which the viewer can change that. Apps get JSON with the text."""
+    if apps.is_of_app(request):
+        return apps.refusal(status, text)
+    has_form = bool(kept) or (status == 503 and request.method == "POST")
+    fields = [*(kept or []), *(_way_back(request, kept or []) if has_form else [])]
+    context = {"status": status, "title": title, "text": text, "kept": fields, "has_form": has_form}
+    context |= {"foreign": _is_foreign(request), "uploads": is_upload(request.META)}
+    context |= {"request_id": current_request_id(), "undone_at": undone_at}
+    frame = frame_of_errors(request)
+    answer = page(request, "retwis_site/error.html", {**FRAME_OF_NOBODY, **frame, **context}, status=status)
+    if frame:
+        patch_vary_headers(answer, ["Cookie"])
+    if frame or kept:
+        answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+def _is_foreign(request: HttpRequest) -> bool:
+    """Whether another site may have sent this form. Then the page has no button that posts it. Old browsers send no
+    Origin: then the Referer says it, and where a browser hides that too, whether the form had the token."""
+    if request.method != "POST":
+        return False
+    sender = request.headers.get("Origin") or request.headers.get("Referer")
+    if not sender:
+        return not getattr(request, "csrf_processing_done", False)
+    try:
+        own = (*settings.CSRF_TRUSTED_ORIGINS, origin_of(request))
+    except DisallowedHost:
+        return True
+    return not f"{sender}/".startswith(tuple(f"{origin}/" for origin in own))
+
+
+def page_of_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    """The page for a repository's exception; None for any other."""
+    if isinstance(exception, StoreError):
+        return store_failure(request, exception)
+    if isinstance(exception, TooOften):
+        return too_often(request, exception)
+    if isinstance(exception, NotFound):
+        return not_found(request, exception)
+    if isinstance(exception, Gone):
+        return error_page(request, 410, str(exception.title), str(exception.message))
+    if isinstance(exception, NotShown):
+        match, undone_at = request.resolver_match, ""
+        if exception.undone_at and match:
+            undone_at = reverse(exception.undone_at, args=[match.kwargs["username"]])
+        return error_page(request, 403, _("Not shown"), str(exception.message), undone_at=undone_at)
+    if isinstance(exception, BadCursor):
+        return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
+    return None
+
+
+def not_a_page(request: HttpRequest, allowed: str) -> HttpResponse:
+    """405. `allowed`: the methods that the address takes."""
+    text = _("This address only accepts forms. It cannot be opened as a page.")
+    if apps.is_of_app(request):
+        text = "This method is not allowed here"
+    answer = error_page(request, 405, _("This is not a page"), text)
+    answer["Allow"] = allowed
+    return answer
+
+
+def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
+    """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
+    logger.error("%s %s: %s", request.method, logged_path(request), exception)
+    failure: Failure = "store"
+    text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
+    if isinstance(exception, StoreReadOnly | WrongClock):
+        failure = "read-only"
+        text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
+    return _unavailable(request, failure, _("Temporarily unavailable"), text)
+
+
+def too_busy(request: HttpRequest) -> HttpResponse:
+    """503: too many requests for the same work wait already."""
+    _log_refusal(request, "too busy")
+    text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
+    return _unavailable(request, "queue", _("Too busy right now"), text)
+
+
+def _log_refusal(request: HttpRequest, why: str) -> None:
+    security.warning("%s %s: %s, from %s", request.method, logged_path(request), why, client_address(request))
+
+
+def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) -> HttpResponse:
+    request.META[FAILURE] = failure
+    answer = error_page(request, 503, title, text, kept_fields(request))
+    answer["Retry-After"] = str(RETRY_AFTER)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
+    """429. Retry-After: seconds until the oldest counted action leaves the window. Then the form can be sent again."""
+    _log_refusal(request, f"too often, more than {exception}")
+    minutes = -(-exception.retry_after // 60)
+    wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
+    answer = error_page(request, 429, _("Too many requests"), f"{exception.message} {wait}", kept_fields(request))
+    answer["Retry-After"] = str(exception.retry_after)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, 400, _("Bad request"), _("The site could not understand this request."))
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    _log_refusal(request, "not allowed")
+    return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form with a wrong token: from an old page, after a login in another tab, or from another site."""
+    kept = kept_fields(request)
+    text = _("Nothing was saved. You logged in or out after you opened this form, or cookies are off.")
+    if not has_text(kept):
+        kept = []
+        again = _("Go back, reload the page, and try again.")
+        text = f"{text} {again}"
+    return error_page(request, 403, _("Please send the form again"), text, kept)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    text = RECORD_NOT_FOUND if apps.is_of_app(request) else _("There is no user or page at this address.")
+    return error_page(request, 404, _("Page not found"), text)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    text = _("There was an error on our side. It was logged. Please try again.")
+    return error_page(request, 500, _("Something went wrong"), text)

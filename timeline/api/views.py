@@ -19,7 +19,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, Unreadable, bearer_of, json_response, refusal, sent_by
-from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
+from retwis_site.rendering.pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import apps, finding, instance, media, notifications, people, statuses, timelines
 from timeline.api.calls import Call, Endpoint, Listed, links_of
 from timeline.posts.entities import TargetRefused

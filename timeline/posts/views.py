@@ -21,8 +21,8 @@ from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import Fragment, joined
+from retwis_site.rendering.pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits

@@ -12,7 +12,7 @@ from accounts.signing_in.guards import change, login_required, page_of_form
 from accounts.signing_in.html import done, not_done
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from timeline.relations.feature import BLOCKS, FOLLOWS
