@@ -1,10 +1,11 @@
-"""Statuses: publish, show, edit and delete them, and what people do with them."""
+"""Statuses: publish, show, edit and delete them, what people do with them, and the lists of them that apps ask for."""
 
 import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from accounts.signing_in.forms import USERNAME
 from accounts.signing_in.viewer import Viewer
@@ -12,7 +13,7 @@ from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, answer, connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, valid
+from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, date_time, html_of, names_of
 from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
@@ -26,21 +27,29 @@ from timeline.conversation.repository import (
     ActedBy,
     Acting,
     ActOnPost,
+    SavedPage,
+    SavedPart,
+    SavedPosts,
     Threads,
 )
+from timeline.people.lists import Cursor
 from timeline.posts.composer import EditForm, PostForm, alt_of
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
+from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, PostsPage, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
-from timeline.posts.links import addresses
+from timeline.posts.links import addresses, folded
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.post_reader import nothing_more
+from timeline.posts.reading.post_reader import AskAboutAuthors, nothing_more
 from timeline.posts.reading.records import Version, ask_versions, find_post, find_post_or_hidden
+from timeline.posts.reading.visibility import Rule, WithPictures
 from timeline.posts.repository import Posts
 from timeline.relations.relation import Relation
-from timeline.relations.relations import LIKE, REPOST
-from timeline.timelines.profile import Pins
+from timeline.relations.relations import BOOKMARK, LIKE, REPOST
+from timeline.tags.tags import CombinedTags, TagPages
+from timeline.timelines.everyone import EveryoneTimeline
+from timeline.timelines.home import Homes
+from timeline.timelines.profile import OwnPosts, Pins, Profiles
 
 # ---- What is sent for a new or edited status
 
@@ -288,6 +297,80 @@ def _acted_by(relation: Relation, call: Call) -> object:
 
 favourited_by, reblogged_by = partial(_acted_by, LIKE), partial(_acted_by, REPOST)
 
+# ---- Lists of posts: home, everyone, a tag, a person, likes and bookmarks
+
+
+MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
+MOST_READS = 5  # for a page of which what was read before has no post
+
+
+def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors], PostsPage | SavedPage]) -> Listed:
+    """A part of a list of posts as the answer to a call. While what was read has no post, what follows is read, too:
+    apps take a page without a post for the end."""
+    for _ in range(MOST_READS):
+        page = read(part, statuses.about_authors)
+        further = page.newest if part.upwards else page.older
+        if page.posts or further is None:
+            break
+        part = part._replace(**{"above" if part.upwards else "below": further})
+    newest, older = (number_of(one) if isinstance(one, Cursor) else one for one in (page.newest, page.older))
+    return Listed(statuses.written(page.posts), newest, older)
+
+
+NOTHING = Listed([], None, None)
+
+
+def home(call: Call) -> object:
+    """Round trips as for the page of the home."""
+    return _listed(Statuses(call), call.part(), partial(Homes(connect()).part, call.viewer))
+
+
+def public(call: Call) -> object:
+    """Everyone's posts. There is no other server, so what is `remote` is nothing. Round trips as for the page."""
+    part = call.part()
+    if call.sent.flag("remote"):
+        return NOTHING
+    return _listed(Statuses(call), part, partial(EveryoneTimeline(connect()).part, call.viewer, _rules(call.sent)))
+
+
+def tag(call: Call) -> object:
+    """The posts with a tag or one of `any`, with each of `all`, and with none of `none`."""
+    part, sent = call.part(), call.sent
+    others = ([folded(name.lstrip("#")) for name in sent.texts(which)[:MOST_TAGS]] for which in ("any", "all", "none"))
+    any_of, all_of, none_of = others
+    if sent.flag("remote"):
+        return NOTHING
+    tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"].removeprefix("#")), *any_of])], all_of, none_of)
+    return _listed(Statuses(call), part, partial(TagPages(connect()).part, call.viewer, tags, _rules(sent)))
+
+
+def _rules(sent: SentTexts) -> list[Rule]:
+    return [WithPictures()] if sent.flag("only_media") else []
+
+
+def of_account(call: Call) -> object:
+    """What a person wrote and reposted. Raises NoSuchUser, NotShown."""
+    part, sent, profiles = call.part(), call.sent, Profiles(connect())
+    own = OwnPosts(
+        not sent.flag("exclude_replies"),
+        not sent.flag("exclude_reblogs"),
+        folded((sent.text("tagged") or "").lstrip("#")),
+        without_pictures=not sent.flag("only_media"),
+    )
+    statuses = Statuses(call)
+    if sent.flag("pinned"):
+        return statuses.of(profiles.pinned(call.viewer, call.id, statuses.about_authors))
+    return _listed(statuses, part, partial(profiles.part, call.viewer, call.id, own))
+
+
+def _saved(of: Relation, call: Call) -> object:
+    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises Invalid."""
+    sent = call.sent
+    below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
+    part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
+    return _listed(Statuses(call), part, partial(SavedPosts(connect(), of).part, call.viewer))
+
+
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/statuses", publish, "write:statuses"),
     Endpoint("GET", "/api/v1/statuses", show_some, "read:statuses", open_to_visitors=True),
@@ -307,4 +390,10 @@ ENDPOINTS = (
         for verb, acting in {"favourite": LIKING, "bookmark": BOOKMARKING, "mute": MUTING_THREADS}.items()
         for endpoint in _do_and_undo(verb, acting, f"write:{verb}s")
     ),
+    Endpoint("GET", "/api/v1/timelines/home", home, "read:statuses"),
+    Endpoint("GET", "/api/v1/timelines/public", public, "read:statuses", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/timelines/tag/:tag", tag, "read:statuses", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/accounts/:id/statuses", of_account, "read:statuses", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/favourites", partial(_saved, LIKE), "read:favourites"),
+    Endpoint("GET", "/api/v1/bookmarks", partial(_saved, BOOKMARK), "read:bookmarks"),
 )

@@ -20,11 +20,11 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, Unreadable, bearer_of, json_response, refusal, sent_by
 from retwis_site.rendering.pages import RECORD_NOT_FOUND, not_a_page, too_often
-from timeline.api import apps, finding, instance, media, notifications, people, statuses, timelines
+from timeline.api import apps, finding, instance, media, notifications, people, statuses
 from timeline.api.calls import Call, Endpoint, Listed, links_of
 from timeline.posts.entities import TargetRefused
 
-ROOMS = (apps, instance, people, media, statuses, timelines, notifications, finding)
+ROOMS = (apps, instance, people, media, statuses, notifications, finding)
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 
 INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
