@@ -354,8 +354,7 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
 
 
 @guards.open_to_frozen
-@guards.change
-@guards.login_required
+@guards.user_change
 def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
     """The announcement that stands now is not shown to this account again."""
     RateLimits(connect()).count(DISMISSALS, str(me.uid))

@@ -117,6 +117,11 @@ def login_required(view: UserView[P]) -> Guarded[P]:
     return _giving_user(view, lambda request: request.viewer.require_user())
 
 
+def user_change(view: UserView[P]) -> Guarded[P]:
+    """Marks a view with which a signed-in user changes something: a `change`, and `login_required`."""
+    return change(login_required(view))
+
+
 def staff_required(view: UserView[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
     404, with any method, so it stands above `require_safe` and the like. Only a form that is sent after a logout keeps

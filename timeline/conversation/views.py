@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, for_acting, login_required, match_of, page_of_form
+from accounts.signing_in.guards import for_acting, match_of, page_of_form, user_change
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import AccountSuspended, User
@@ -51,8 +51,7 @@ def act_on_posts(act: repository.ActOnPost, said: str | Promise = "") -> Callabl
     about what no card shows. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a
     person with a block between them and the viewer."""
 
-    @change
-    @login_required
+    @user_change
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post = _no_repost(one_post(request.viewer, username, pid))
         store = connect()
@@ -69,8 +68,7 @@ def _undo(act: repository.ActOnPost, said: str | Promise = "") -> Callable[..., 
     """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
     page, so the page that has the button is opened anew."""
 
-    @change
-    @login_required
+    @user_change
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post, is_hidden = one_post_or_hidden(request.viewer, username, pid)
         act(connect(), me.uid, _no_repost(post))

@@ -295,8 +295,7 @@ def large_picture(request: RetwisRequest, username: str, pid: int, number: int) 
 # ---- The deletion of a post.
 
 
-@guards.change
-@guards.login_required
+@guards.user_change
 def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     post = one_post(request.viewer, username, pid)
     if post.author.uid != me.uid:

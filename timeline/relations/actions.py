@@ -8,7 +8,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.guards import page_of_form, user_change
 from accounts.signing_in.html import done, not_done
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
@@ -53,8 +53,7 @@ class MuteForm(forms.Form):
 # ---- Views
 
 
-@change
-@login_required
+@user_change
 def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person, blocks = request.viewer.ask_about(username, read_blocks)
     refusal = why_not_followed(me, person, blocks)
@@ -83,16 +82,14 @@ def _is_on_home(request: RetwisRequest) -> bool:
     return is_whole and page_of_form(request) == reverse("home")
 
 
-@change
-@login_required
+@user_change
 def unfollow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     Follows(connect()).unfollow(me.uid, person.uid)
     return done(request, _("You no longer follow %(name)s.") % {"name": person.username}, "profile", person.username)
 
 
-@change
-@login_required
+@user_change
 def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     if person.uid == me.uid:
@@ -103,16 +100,14 @@ def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return done(request, text % {"name": person.username}, "profile", person.username)
 
 
-@change
-@login_required
+@user_change
 def unblock(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     BlockedPeople(connect()).unblock(me.uid, person.uid)
     return done(request, _("You no longer block %(name)s.") % {"name": person.username}, page_of_form(request))
 
 
-@change
-@login_required
+@user_change
 def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     form = MuteForm(request.POST)
@@ -130,8 +125,7 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return done(request, text % {"name": person.username}, page_of_form(request))
 
 
-@change
-@login_required
+@user_change
 def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     if request.POST.get("what") == REPOSTS:

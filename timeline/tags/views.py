@@ -10,7 +10,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, login_required
+from accounts.signing_in.guards import user_change
 from accounts.signing_in.html import Page, Rendering, done, image_to_share, not_done, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
@@ -153,8 +153,7 @@ def too_many_tags() -> str:
     return _("You can follow up to %(number)d tags. Unfollow one first.") % {"number": MOST_FOLLOWED}
 
 
-@change
-@login_required
+@user_change
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     if not found.may_be_followed:
@@ -165,8 +164,7 @@ def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     return done(request, said, "tag", found.tag.folded)
 
 
-@change
-@login_required
+@user_change
 def unfollow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     TagFollows(connect()).unfollow(me.uid, found.tag.folded)
@@ -174,8 +172,7 @@ def unfollow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     return done(request, said, "tag", found.tag.folded)
 
 
-@change
-@login_required
+@user_change
 def add_to_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     name = {"name": f"#{found.tag.spelling}"}
@@ -191,8 +188,7 @@ def add_to_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     return redirect("tag", found.tag.folded)
 
 
-@change
-@login_required
+@user_change
 def remove_from_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     HomeTags(connect()).remove(me.uid, found.tag.folded)

@@ -6,7 +6,7 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.guards import page_of_form, user_change
 from accounts.signing_in.html import done, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
@@ -82,16 +82,14 @@ def profile(request: RetwisRequest, username: str, tab: Tab = Tab.POSTS) -> Http
     return profile_page(request, Profiles(connect()).page(request.viewer, username, before, tab))
 
 
-@change
-@login_required
+@user_change
 def pin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     _require_own(request, me, username)
     Pins(connect()).pin(me.uid, pid)
     return done(request, _("Pinned to your profile."), page_of_form(request))
 
 
-@change
-@login_required
+@user_change
 def unpin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     _require_own(request, me, username)
     Pins(connect()).unpin(me.uid, pid)
