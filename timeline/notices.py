@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from accounts.users.accounts import is_deleted
 from accounts.users.entities import State
-from accounts.users.repository import Users, state_now
+from accounts.users.repository import Users, is_deleted, state_now
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.checks import Check, Searcher, looking, rows
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds

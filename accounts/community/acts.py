@@ -12,10 +12,10 @@ from accounts.joining import joining
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
-from accounts.users.accounts import Registration, is_deleted
+from accounts.users.accounts import Registration
 from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
 from accounts.users.names import skeletons
-from accounts.users.repository import NO_SANCTION, Users, forget, role_of
+from accounts.users.repository import NO_SANCTION, Users, forget, is_deleted, role_of
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.store import keys

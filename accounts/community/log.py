@@ -10,8 +10,8 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 
-from accounts.users.accounts import is_deleted
 from accounts.users.entities import OPERATOR
+from accounts.users.repository import is_deleted
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below

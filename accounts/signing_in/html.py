@@ -17,8 +17,7 @@ from django.utils.functional import cached_property
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked, Viewer, last_checked
 from accounts.users.entities import Sanction, State, User
-from accounts.users.html import SIZES, at, avatar, picture_address
-from accounts.users.names import isolated
+from accounts.users.html import SIZES, at, avatar, isolated, picture_address
 from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site, known_site
 from retwis_site.rendering import pages

@@ -10,7 +10,7 @@ from django.contrib.auth.hashers import get_hasher, is_password_usable, make_pas
 
 from accounts.users.entities import NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
-from accounts.users.repository import HASHES, Users, ask_owner, hash_that_counts, new_secret
+from accounts.users.repository import HASHES, Users, ask_owner, hash_that_counts, is_deleted, new_secret
 from retwis_site.exceptions import IdInUse, LeaseEnded, NotDone
 from retwis_site.features import AddressOf, Line, Owner, SiteLines, features
 from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, job_id
@@ -19,7 +19,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Repository, Store, for_each
-from retwis_site.store.ids import integer, nonce, parse_number, stored_time
+from retwis_site.store.ids import integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import is_hash
@@ -188,12 +188,6 @@ def remove_user(store: Store, uid: int) -> tuple[()]:
 
 KEPT_FIELDS = ("username", "deleted")  # what the hash of a deleted account keeps
 FIELDS_AT_ONCE = 100
-
-
-def is_deleted(field: str | None) -> bool:
-    """Whether the field `deleted` of an account says that it is deleted, so that all it has may be removed. Any other
-    text only hides the account, until an operator has seen to it."""
-    return parse_number(field or "") is not None
 
 
 class AccountDeletion(Repository):

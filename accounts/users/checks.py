@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
+from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletion
 from accounts.users.names import NameIndex, holders, parse, right_entries, skeletons
-from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
+from accounts.users.repository import Users, ask_owner, ask_user, is_deleted, new_secret, spellings
 from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance import checks

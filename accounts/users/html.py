@@ -8,10 +8,27 @@ from typing import Any
 from django.conf import settings
 
 from accounts.users.entities import User
-from accounts.users.names import isolated
 from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import Fragment, Html, escaped
 from retwis_site.store.kinds import COLOURS
+
+# ---- The name, where no element isolates its writing direction.
+
+
+FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
+# Characters that begin or end a change of the writing direction.
+_DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+
+
+def isolated(person: User) -> str:
+    """The shown name for a title or an attribute. Its writing direction does not change the text around it.
+
+    In a page, `<bdi>` does the same; a title and an attribute have no elements.
+    """
+    if not person.name:
+        return person.shown_name
+    return f"{FIRST_STRONG_ISOLATE}{person.name.translate(_DIRECTION_MARKS)}{POP}"
+
 
 # ---- A picture for each user: a shape in two hues, and the initials of the shown name. The shape and the hues follow
 # from the uid, but for a ground that the user has chosen. Instead of it, a picture that the user has uploaded.

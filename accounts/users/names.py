@@ -39,9 +39,6 @@ _WORD_START = regex.compile(
     regex.VERBOSE | regex.V1,
 )
 
-FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
-# Characters that begin or end a change of the writing direction.
-_DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 # Controls and formats, but for spaces, the joiners that Persian words and some emoji need, formats that are seen, and
 # the letters behind a black flag that make it that of England.
 _INVISIBLE = regex.compile(
@@ -80,16 +77,6 @@ def in_one_line(text: str) -> str:
     if len(line) <= LONGEST_LINE:
         line = unicodedata.normalize("NFC", line)
     return line if is_visible(_MARKS.sub("", line)) else ""
-
-
-def isolated(person: User) -> str:
-    """The shown name for a title or an attribute. Its writing direction does not change the text around it.
-
-    In a page, `<bdi>` does the same; a title and an attribute have no elements.
-    """
-    if not person.name:
-        return person.shown_name
-    return f"{FIRST_STRONG_ISOLATE}{person.name.translate(_DIRECTION_MARKS)}{POP}"
 
 
 def folded(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Pipe, Repository, answer, for_each
-from retwis_site.store.ids import note_bad, parse_id, stored_digest, stored_id, stored_names, stored_time
+from retwis_site.store.ids import note_bad, parse_id, parse_number, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
@@ -28,6 +28,12 @@ PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_un
 # An entry has a user of some 250 bytes, so all have 2 MB.
 _people: Memory[int, User] = Memory(size=5000, seconds=5)
 made_of_users: list[Callable[[], None]] = []  # each empties a cache of what is made of users
+
+
+def is_deleted(field: str | None) -> bool:
+    """Whether the field `deleted` of an account says that it is deleted, so that all it has may be removed. Any other
+    text only hides the account, until an operator has seen to it."""
+    return parse_number(field or "") is not None
 
 
 class Users(Repository):

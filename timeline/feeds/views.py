@@ -24,8 +24,7 @@ from django.utils.translation import override
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.html import SIZES, picture_address
-from accounts.users.names import isolated
+from accounts.users.html import SIZES, isolated, picture_address
 from accounts.users.repository import Users, ask_how_many
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity import known_site

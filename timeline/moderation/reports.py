@@ -19,8 +19,8 @@ from accounts.community.log import Act, Log, read_act
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
-from accounts.users.accounts import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
+from accounts.users.repository import is_deleted
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id

@@ -11,7 +11,7 @@ from math import inf
 
 from django.conf import settings
 
-from accounts.users.accounts import is_deleted
+from accounts.users.repository import is_deleted
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys

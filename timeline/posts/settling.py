@@ -20,8 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from accounts.media.repository import Pictures
-from accounts.users.accounts import is_deleted
-from accounts.users.repository import ask_owners
+from accounts.users.repository import ask_owners, is_deleted
 from retwis_site.jobs.outbox import Outbox, add_due, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each

@@ -18,7 +18,7 @@ from accounts.signing_in import guards
 from accounts.signing_in.html import Page, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import NotSignedIn, User
-from accounts.users.names import FIRST_STRONG_ISOLATE, POP
+from accounts.users.html import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, joined

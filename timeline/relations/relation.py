@@ -10,9 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.accounts import is_deleted
 from accounts.users.entities import UNSEEN
-from accounts.users.repository import state_now
+from accounts.users.repository import is_deleted, state_now
 from retwis_site.exceptions import NotShown
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys, kinds

@@ -14,7 +14,7 @@ from accounts.signing_in.guards import user_change
 from accounts.signing_in.html import Page, Rendering, done, image_to_share, not_done, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
-from accounts.users.names import FIRST_STRONG_ISOLATE, POP
+from accounts.users.html import FIRST_STRONG_ISOLATE, POP
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect

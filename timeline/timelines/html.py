@@ -16,8 +16,7 @@ from accounts.facts.facts import Fact
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import at, header_address, heading, titled
-from accounts.users.names import isolated
+from accounts.users.html import at, header_address, heading, isolated, titled
 from retwis_site.http import cookies
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, joined

@@ -13,9 +13,8 @@ from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, sessions_in
 from accounts.signing_in.viewer import Viewer
 from accounts.users import repository as users
-from accounts.users.accounts import is_deleted
 from accounts.users.entities import State, User, Verified
-from accounts.users.repository import Users
+from accounts.users.repository import Users, is_deleted
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.names import isolated
+from accounts.users.html import isolated
 from accounts.users.repository import Users
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
