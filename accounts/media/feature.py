@@ -1,9 +1,8 @@
 """Pictures that people upload: decoded and made small, stored in Redis, served, and removed when nothing shows them."""
 
 from accounts.media.profiles import LINES, USES, ProfilePictureChecks
-from accounts.media.removal import finish_picture, remove_pictures
 from accounts.media.repository import UPLOAD_STAYS, UPLOADS
-from accounts.media.upkeep import FILES, PICTURES, PictureChecks, account_lines, advice
+from accounts.media.upkeep import FILES, PICTURES, PictureChecks, account_lines, advice, finish_picture, remove_pictures
 from retwis_site.features import Feature
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys

@@ -6,7 +6,7 @@ shows it. So no post shows a picture that is not there.
 
 - An upload adds a job that is due after a day, writes its mark, asks whether the picture is `going`, and stores it.
 - A post adds its mark, asks whether the picture is `going`, and then comes to its own commit.
-- The job (`removal.py`) removes a picture that nothing shows: it writes `going`, and only then reads the marks by which
+- The job (`upkeep.py`) removes a picture that nothing shows: it writes `going`, and only then reads the marks by which
   it decides. So either it sees the mark of the other one, or that one sees `going`.
 """
 

@@ -110,7 +110,7 @@ def test_one_look_at_a_picture_that_many_posts_of_a_deleted_account_have_shown(p
 
 
 def test_a_deleted_account_takes_its_pictures_with_it(pictures, alice, bob, raw, store):
-    from accounts.media.removal import remove_pictures
+    from accounts.media.upkeep import remove_pictures
 
     red, blue = decoded_picture(), decoded_picture("blue")
     pictures.add(1, red)

@@ -10,8 +10,8 @@ import pytest
 import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.media.removal import settle_picture
 from accounts.media.repository import Pictures
+from accounts.media.upkeep import settle_picture
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.http.page_text import page_of
