@@ -18,7 +18,7 @@ from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_user
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, newest_first
-from retwis_site.store.client import Pipe, Repository, Store, answer
+from retwis_site.store.client import Pipe, Repository, Store, answer, for_each
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, Scored, trip
 from retwis_site.store.snowflake import STEP
@@ -220,10 +220,7 @@ class Inbox:
 
     def remove(self, notices: Iterable[Notice]) -> None:
         """Remove these: their owner has seen enough of them. One round trip."""
-        pipe = self._store.pipeline()
-        for notice in notices:
-            queue_remove(pipe, self._owner, notice)
-        pipe.execute()
+        for_each(self._store, lambda pipe, notice: queue_remove(pipe, self._owner, notice), notices)
 
     def clear(self) -> None:
         """Remove all that there are now. The mark stays: it stands where `noticed` says. Two round trips; one when

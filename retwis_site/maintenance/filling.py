@@ -17,7 +17,7 @@ from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, batches
-from retwis_site.store.client import Pipe, Store, answers, connect_exactly
+from retwis_site.store.client import Pipe, Store, answers, connect_exactly, for_each
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.replies import Handle, Result
@@ -223,10 +223,7 @@ class Copy:
             require(self._target, self._run)
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
                 for parts in _read(server, some):
-                    pipe = self._target.pipeline()
-                    for key, content in parts:
-                        _write(pipe, key, content)
-                    pipe.execute()
+                    for_each(self._target, lambda pipe, part: _write(pipe, *part), parts)
                     yield
 
     def finish(self) -> None:
