@@ -15,7 +15,7 @@ from benchmarks.stand import Place
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
-from timeline.demo.texts import post_body
+from timeline.demo.texts import Writer, persona
 
 Command = tuple[str | int, ...]
 
@@ -23,6 +23,14 @@ BATCH = 2000
 NOW = 1_760_000_000  # seconds: when users joined and the first post was written
 FIRST_ID = 1_000_000  # the first of seven digits, as INCR gives a site of a million
 NO_PASSWORD = make_password(None)
+
+
+def post_body(rng: random.Random) -> str:
+    """The text of one post by somebody."""
+    who = persona(rng)
+    return Writer(rng).post(who, who.languages[-1], 0)
+
+
 BODIES = [post_body(random.Random(number)) for number in range(1000)]
 
 

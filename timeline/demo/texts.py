@@ -285,12 +285,6 @@ class Writer:
         return text + tail
 
 
-def post_body(rng: random.Random) -> str:
-    """The text of one post by somebody: 1 to LONGEST_POST characters, without `@`."""
-    who = persona(rng)
-    return Writer(rng).post(who, who.languages[-1], 0)
-
-
 # ---- Names of the demo community: usernames, display names and bios.
 
 
