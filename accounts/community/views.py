@@ -12,8 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.acts import Answers, SiteWords

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.hashers import check_password
 from django.urls import get_resolver
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from accounts.users.accounts import Registration
 from accounts.users.entities import OPERATOR, NameTaken, Refused, User

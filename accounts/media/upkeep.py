@@ -17,8 +17,7 @@ from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pict
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
-from retwis_site.maintenance.lines import ID as ID_FIELD
-from retwis_site.maintenance.lines import NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
+from retwis_site.maintenance.lines import ID as ID_FIELD, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys

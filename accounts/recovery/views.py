@@ -8,8 +8,7 @@ from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES

@@ -14,8 +14,7 @@ from django.core import signing
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect
 from django.urls import path
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
 from accounts.second_factor import passkeys

@@ -12,8 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import path, reverse
 from django.utils.text import format_lazy
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from accounts.community.acts import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of

@@ -15,8 +15,7 @@ from django.middleware.csrf import rotate_token
 from django.urls import Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme
-from django.utils.translation import activate
-from django.utils.translation import gettext as _
+from django.utils.translation import activate, gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST

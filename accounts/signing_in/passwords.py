@@ -16,8 +16,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, BCryptPasswordHash
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from precis_i18n import get_profile
 
 from accounts.joining.joining import Applications

@@ -17,8 +17,7 @@ from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
 from retwis_site.store.replies import Reply, Result
-from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job
-from retwis_site.telemetry.redaction import shown_key as key_without_secret
+from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job, shown_key as key_without_secret
 
 LONGEST = 200  # characters of one value
 A_PAGE = 50  # members of a key; a small hash comes as a whole

@@ -10,8 +10,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import number_format
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from retwis_site.http import cookies
 from retwis_site.http.language import listed

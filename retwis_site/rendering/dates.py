@@ -6,8 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext as _, override
 
 LAST = 253_402_300_799  # unix seconds: the end of the year 9999, the last year of datetime
 A_DAY = 86400  # seconds

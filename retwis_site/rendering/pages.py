@@ -17,8 +17,7 @@ from django.template import loader
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
 from django.utils.cache import get_conditional_response, patch_vary_headers, set_response_etag
 from django.utils.functional import SimpleLazyObject
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
 from retwis_site.features import features, frame_of_errors, is_upload

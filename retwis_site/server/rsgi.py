@@ -32,8 +32,7 @@ from retwis_site.features import is_upload, queue_of
 from retwis_site.http.client_ip import address_in
 from retwis_site.middleware import LATE
 from retwis_site.telemetry.middleware import BEGAN
-from retwis_site.wsgi import application as site
-from retwis_site.wsgi import find_place, without_charset
+from retwis_site.wsgi import application as site, find_place, without_charset
 
 Response = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 

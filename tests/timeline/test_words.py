@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.texts import hostile_texts
 from timeline.language import LONGEST_SEARCHED, asked_terms, folded, same_word, stem_key, stems, words, written_terms

@@ -20,8 +20,7 @@ from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.http.form_fields import is_visible
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, TEXT, TIME, TIME_OR_NULL, seconds
-from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
-from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
+from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT, NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
 from timeline.account_data.restoring import NamedPost, OldPost, named, restored

@@ -4,8 +4,7 @@ their viewer. It travels in the round trips that read the posts."""
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from accounts.facts.facts import FIELDS as FACTS
-from accounts.facts.facts import facts_of
+from accounts.facts.facts import FIELDS as FACTS, facts_of
 from accounts.users.entities import User
 from accounts.users.repository import ask_people
 from retwis_site.rendering.pages import origin_of

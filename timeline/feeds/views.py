@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 from xml.sax.xmlreader import AttributesImpl
 
 from django.conf import settings
-from django.contrib.sitemaps import Sitemap
-from django.contrib.sitemaps import views as sitemaps
+from django.contrib.sitemaps import Sitemap, views as sitemaps
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed, SyndicationFeed
 from django.utils.http import http_date
-from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext as _, override
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from accounts.signing_in.viewer import Viewer

@@ -9,8 +9,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.urls import path
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.settings.views import EDITS, ProfileForm
 from accounts.signing_in.forms import USERNAME

@@ -6,8 +6,7 @@ from retwis_site.store import keys
 from timeline.moderation import views
 from timeline.moderation.queue import staff_menu
 from timeline.moderation.reports import ask_picture_use, finish_report
-from timeline.moderation.upkeep import REPORTS as REPORT_LINES
-from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
+from timeline.moderation.upkeep import REPORTS as REPORT_LINES, ReportChecks, account_lines, at_work_by, remove_reports
 
 FEATURE = Feature(
     urls="timeline.moderation.views",

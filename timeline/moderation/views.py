@@ -10,8 +10,7 @@ from django import forms
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.acts import LONGEST_STAFF_NOTE, StaffNotes, allow_picture, person_record

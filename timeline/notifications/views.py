@@ -7,8 +7,7 @@ from typing import Literal, get_args
 from django import forms
 from django.http import HttpResponse
 from django.urls import path
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.settings.views import EDITS

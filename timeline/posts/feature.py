@@ -13,8 +13,7 @@ from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.pictures import ask_picture_use, finish_removal, settle_pictures
 from timeline.posts.settling import Settling
-from timeline.posts.site_lines import POSTS as POST_LINES
-from timeline.posts.site_lines import TOMBSTONES, account_lines
+from timeline.posts.site_lines import POSTS as POST_LINES, TOMBSTONES, account_lines
 from timeline.relations.upkeep import ABOUT_POSTS
 
 # ---- How often a user may post.

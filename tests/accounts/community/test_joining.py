@@ -26,8 +26,7 @@ from accounts.users.entities import NameTaken, State
 from retwis_site.identity import MODES
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import page_of
-from tests.support.people import PASSWORD as MEMBERS_PASSWORD
-from tests.support.people import register
+from tests.support.people import PASSWORD as MEMBERS_PASSWORD, register
 from tests.support.stores.key_layouts import noted
 
 PASSWORD = "correct horse 9"

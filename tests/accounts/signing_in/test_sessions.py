@@ -2,8 +2,7 @@
 device is called."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.signing_in.sessions import entities
 from accounts.signing_in.sessions.entities import (

@@ -8,8 +8,7 @@ from django.contrib.auth import authenticate, hashers
 from django.contrib.auth.hashers import MD5PasswordHasher, check_password, make_password
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.joining.joining import Applications
 from accounts.recovery.codes import RecoveryCodes, ResetLinks

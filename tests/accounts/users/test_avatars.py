@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.settings.views import AUTOMATIC, COLOUR_NAMES
 from accounts.users.entities import User

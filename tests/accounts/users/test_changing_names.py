@@ -4,8 +4,7 @@ import unicodedata
 
 import pytest
 import regex
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User

@@ -4,8 +4,7 @@ import unicodedata
 
 import pytest
 from django.core.management import call_command
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.users.accounts import Registration
 from accounts.users.checks import NameIndexChecks

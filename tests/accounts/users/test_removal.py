@@ -12,8 +12,7 @@ from django.core.management import call_command
 
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users import accounts as removal
-from accounts.users import checks
+from accounts.users import accounts as removal, checks
 from accounts.users.accounts import finish_user
 from accounts.users.checks import AccountChecks
 from accounts.users.names import NameIndex

@@ -11,9 +11,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from django.core.signals import got_request_exception
 from django.urls import Resolver404, resolve, reverse
-from hypothesis import HealthCheck, assume, example, find, given
-from hypothesis import settings as profiles
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, example, find, given, settings as profiles, strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.form_fields import is_visible

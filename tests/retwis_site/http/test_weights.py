@@ -8,8 +8,7 @@ import pytest
 from django.conf import settings
 from django.http import HttpResponse
 from django.test import RequestFactory
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.http.language import language_of, wanted_and_refused
 from retwis_site.middleware import SiteMiddleware

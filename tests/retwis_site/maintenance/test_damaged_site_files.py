@@ -2,8 +2,7 @@
 
 import pytest
 from django.core.management import CommandError
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retwis_site.maintenance import site_files
 from retwis_site.store import chunks

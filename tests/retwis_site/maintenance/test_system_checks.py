@@ -5,8 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from retwis_site.checks import settings_are_right, sign_in_cookie_is_safe
-from retwis_site.store.connection.topology import described
-from retwis_site.store.connection.topology import transport as transport_of
+from retwis_site.store.connection.topology import described, transport as transport_of
 from tests.support.processes.processes import environment, manage
 
 

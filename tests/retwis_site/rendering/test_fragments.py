@@ -12,8 +12,7 @@ import pytest
 from django.conf import settings as site
 from django.template import engines
 from django.utils.translation import gettext_lazy, override
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.rendering import fragments
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Values, escaped, joined

@@ -5,8 +5,7 @@ import re
 import pytest
 from django.conf import settings
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, _unmask_cipher_token
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.exceptions import StoreError
 from retwis_site.http import cookies

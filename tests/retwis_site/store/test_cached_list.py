@@ -3,8 +3,7 @@
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.store import ids as store_ids
 from retwis_site.store.cached_list import (

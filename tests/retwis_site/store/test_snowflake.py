@@ -8,8 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users

@@ -11,8 +11,7 @@ from django.conf import settings
 
 from accounts.signing_in.factors import CONFIRMED_COOKIE, PENDING_COOKIE
 from accounts.signing_in.guards import ENDED_COOKIE
-from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED
-from accounts.signing_in.middleware import SITE_CHANGED
+from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED, SITE_CHANGED
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import pytest
 from django.contrib.auth.hashers import check_password
 from django.core.management import load_command_class
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accounts.settings.views import ProfileForm
 from retwis_site.store.kinds import kind_of

@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain

@@ -4,9 +4,7 @@ import html
 import re
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store.local_cache import Memory

@@ -3,9 +3,7 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Visitor

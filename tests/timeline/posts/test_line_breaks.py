@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.http.form_fields import is_visible
 from retwis_site.store.ids import DIGEST

@@ -12,8 +12,7 @@ import idna
 import pytest
 import regex
 from django.urls import resolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accounts.users.accounts import AccountDeletion
 from retwis_site.rendering.linking import is_host

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import regex
 from django.conf import settings
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.delivering import drain_due
 from tests.support.protocols.thoroughness import tries_all

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accounts.users.entities import User
 from retwis_site.store.snowflake import SMALLEST, first_of, made_at

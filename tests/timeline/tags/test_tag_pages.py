@@ -3,8 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.http.page_text import page_of, post_ids, text_of, with_older
 from tests.support.stored_posts import write_posts, write_tag

@@ -2,8 +2,7 @@
 short reads on once."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter

@@ -5,8 +5,7 @@ import redis
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED
-from accounts.signing_in.middleware import SITE_CHANGED
+from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED, SITE_CHANGED
 from retwis_site.rendering import pages
 from retwis_site.store.local_cache import Memory
 from tests.support.memory import everything

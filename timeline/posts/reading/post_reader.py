@@ -6,8 +6,7 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from math import inf
 from operator import is_not
 from typing import NamedTuple
@@ -15,8 +14,7 @@ from typing import NamedTuple
 from django.utils.functional import cached_property
 
 from accounts.users.entities import User, Visitor
-from accounts.users.repository import ask_people
-from accounts.users.repository import keep as keep_people
+from accounts.users.repository import ask_people, keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Reading, Result, rest
