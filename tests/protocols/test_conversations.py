@@ -8,14 +8,8 @@ from tests.support.protocols.conversations import BOBS_POST, assert_conversation
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
+from tests.support.stores import seam
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import (
-    before_part,
-    before_round_trip,
-    each_moment,
-    killed_before_part,
-    killed_before_round_trip,
-)
 from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
@@ -34,10 +28,10 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_killed_change_has_no_effect_or_its_full_effect(acts, store, raw, change):
-    for step in each_moment():
+    for step in seam.each_moment():
         make_small_site(raw)
         work = CHANGES[change](acts, *make_thread(store))
-        killed_before_round_trip(step, work)
+        seam.killed_before_round_trip(step, work)
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
         work()
@@ -46,12 +40,12 @@ def test_a_killed_change_has_no_effect_or_its_full_effect(acts, store, raw, chan
 
 
 def test_a_killed_deletion_below_tombstones_takes_them_along(acts, store, raw):
-    for step in each_moment():
+    for step in seam.each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
         acts.delete(ALICE, first)()
         acts.delete(BOB, BOBS_POST)()
-        killed_before_round_trip(step, acts.delete(CAROL, second))
+        seam.killed_before_round_trip(step, acts.delete(CAROL, second))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
         deleted = raw.hexists(f"post:{second}", "deleted")
@@ -61,12 +55,12 @@ def test_a_killed_deletion_below_tombstones_takes_them_along(acts, store, raw):
 
 @pytest.mark.parametrize("first_kill", range(3, 12))
 def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(acts, store, raw, first_kill):
-    for second_kill in each_moment(1, stride()):
+    for second_kill in seam.each_moment(1, stride()):
         make_small_site(raw)
         first, second = make_thread(store)
         acts.delete(ALICE, first)()
-        assert killed_before_round_trip(first_kill, acts.delete(CAROL, second))
-        killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
+        assert seam.killed_before_round_trip(first_kill, acts.delete(CAROL, second))
+        seam.killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, (first_kill, second_kill))
 
@@ -82,22 +76,22 @@ def test_a_change_during_a_deletion_agrees_with_it(acts, store, raw, change, gon
             acts.delete_account({"the author": ALICE, "the writer": BOB}[gone])()
             finish_jobs(store, raw)
 
-    for step in each_moment():
+    for step in seam.each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
-        with before_part(step, deletion):
+        with seam.before_part(step, deletion):
             CHANGES[change](acts, first, second)()
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
 
 
 def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(acts, store, raw):
-    for step in each_moment(0, stride()):
-        for part in each_moment(step + 1):
+    for step in seam.each_moment(0, stride()):
+        for part in seam.each_moment(step + 1):
             make_small_site(raw)
             _, second = make_thread(store)
-            with before_round_trip(step, acts.delete(CAROL, second)):
-                killed_before_part(part, acts.answer(BOB, second))
+            with seam.before_round_trip(step, acts.delete(CAROL, second)):
+                seam.killed_before_part(part, acts.answer(BOB, second))
             finish_jobs(store, raw)
             assert_conversations_agree(raw, (step, part))
 
@@ -181,13 +175,13 @@ IN_THE_MIDDLE = {
 @pytest.mark.parametrize("changes", IN_THE_MIDDLE)
 def test_a_change_between_two_parts_of_another_agrees_with_it(acts, store, raw, changes):
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_small_site(raw)
             first, second = make_thread(store)
             if "settles" in changes:
                 acts.edit(ALICE, first, "#b")()
             change, between = IN_THE_MIDDLE[changes](acts, first, second)
-            with before_part(step, between):
+            with seam.before_part(step, between):
                 change()
             finish_jobs(store, raw)
             assert_conversations_agree(raw, step)

@@ -26,14 +26,8 @@ from tests.support.protocols.relations import (
 )
 from tests.support.protocols.small_site import finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
+from tests.support.stores import seam
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import (
-    before_part,
-    before_round_trip,
-    each_moment,
-    killed_before_part,
-    killed_before_round_trip,
-)
 from timeline.relations.relations import REPOST
 
 RUNS = 10  # seeds for each scenario and layout
@@ -60,7 +54,7 @@ def test_a_change_that_is_killed_has_no_effect_or_its_full_effect(store, raw, ca
         if verb == "unset":
             case.set(store, ALICE)()
         before, _ = case.scores(raw, ALICE)
-        killed = killed_before_round_trip(step, case.change(store, verb, ALICE))
+        killed = seam.killed_before_round_trip(step, case.change(store, verb, ALICE))
         assert killed == (step < round_trips), step
         assert (noted(raw) != []) == (job_after <= step < round_trips), step
         finish_jobs(store, raw)
@@ -75,11 +69,11 @@ def test_a_change_that_is_killed_has_no_effect_or_its_full_effect(store, raw, ca
 @each_shape
 def test_a_change_whose_worker_is_killed_too_is_finished_by_the_next_one(store, raw, case):
     for step in range(case.job_after[0], case.round_trips[0]):
-        for second in each_moment(1, stride()):
+        for second in seam.each_moment(1, stride()):
             make_small_site(raw)
-            killed_before_round_trip(step, case.set(store, ALICE))
+            seam.killed_before_round_trip(step, case.set(store, ALICE))
             [job] = noted(raw)
-            killed_before_round_trip(second, case.work(store, job))
+            seam.killed_before_round_trip(second, case.work(store, job))
             case.unset(store, CAROL)()
             finish_jobs(store, raw)
             assert_relations_agree(raw, (step, second))
@@ -100,7 +94,7 @@ def test_a_change_during_a_deletion_leaves_nothing(acts, store, raw, case, verb,
         make_small_site(raw)
         if verb == "unset":
             case.set(store, ALICE)()
-        with before_part(step, deletion) as happened:
+        with seam.before_part(step, deletion) as happened:
             case.change(store, verb, ALICE)()
         if not happened:
             break
@@ -178,7 +172,7 @@ def test_no_count_makes_the_hash_of_a_post_that_expires(store, raw, verb):
     for step in itertools.count():
         make_small_site(raw)
         like.set(store, CAROL)()
-        with before_round_trip(step, lambda: raw.delete(keys.post(BOBS_POST))) as happened:
+        with seam.before_round_trip(step, lambda: raw.delete(keys.post(BOBS_POST))) as happened:
             like.change(store, verb, ALICE)()
         if not happened:
             break
@@ -190,12 +184,12 @@ def test_no_count_makes_the_hash_of_a_post_that_expires(store, raw, verb):
 @each_verb
 def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, case, verb, between):
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_small_site(raw)
             if verb == "unset":
                 case.set(store, ALICE)()
             other = case.unset(store, ALICE) if between == "unset" else case.set(store, CAROL)
-            with before_part(step, other):
+            with seam.before_part(step, other):
                 case.change(store, verb, ALICE)()
             assert noted(raw) == [], step
             assert_relations_agree(raw, step)
@@ -207,7 +201,7 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
         make_small_site(raw)
         repost.set(store, ALICE)()
         again = lambda: (repost.unset(store, ALICE)(), repost.set(store, ALICE)())  # noqa: E731
-        with before_part(step, again) as happened:
+        with seam.before_part(step, again) as happened:
             repost.unset(store, ALICE)()
         if not happened:
             break
@@ -218,13 +212,13 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
 @each_with_mirror
 def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store, raw, case):
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_small_site(raw)
             if case.relation.target.is_person:
                 acts.leave(BOB)()
             else:
                 acts.delete(BOB, BOBS_POST)()
-            killed_before_part(step, case.set(store, ALICE))
+            seam.killed_before_part(step, case.set(store, ALICE))
             finish_jobs(store, raw)
             call_command("cleanup", stdout=io.StringIO())  # removes the hash of a repost that was killed before its job
             assert_relations_agree(raw, step)
@@ -234,10 +228,10 @@ def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store,
 def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_nothing(store, raw, case):
     """alice follows bob before: a block ends that, too."""
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_small_site(raw)
             CASES["follow"].set(store, ALICE)()
-            killed_before_part(step, case.set(store, ALICE))
+            seam.killed_before_part(step, case.set(store, ALICE))
             case.unset(store, ALICE)()
             finish_jobs(store, raw)
             assert_relations_agree(raw, step)
@@ -248,10 +242,10 @@ def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(act
     is_person = case.relation.target.is_person
     deletion = acts.leave(BOB) if is_person else acts.delete(BOB, BOBS_POST)
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_small_site(raw)
             case.set(store, ALICE)()
-            killed_before_part(step, deletion)
+            seam.killed_before_part(step, deletion)
             finish_jobs(store, raw)
             assert_relations_agree(raw, step)
 
@@ -271,10 +265,10 @@ def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(a
         job = case.relation.job(case.edge(ALICE))
         raw.zadd(keys.outbox(job), {job: 2**40})
         with (
-            before_round_trip(step, lambda: raw.zadd(mirror, {ALICE: AT})),
-            before_round_trip(step + 1, case.work(store, job)) as happened,
+            seam.before_round_trip(step, lambda: raw.zadd(mirror, {ALICE: AT})),
+            seam.before_round_trip(step + 1, case.work(store, job)) as happened,
         ):
-            killed_before_round_trip(step + 2, acts.drain("one"))
+            seam.killed_before_round_trip(step + 2, acts.drain("one"))
         finish_jobs(store, raw)
         assert_relations_agree(raw, step)
         if not happened:
@@ -286,13 +280,13 @@ def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(
     """Up to a chunk of likes is removed at once, more by a worker in chunks."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
     monkeypatch.setattr("timeline.posts.repository.AT_ONCE", 5)
-    for step in each_moment():
+    for step in seam.each_moment():
         make_small_site(raw)
         raw.zadd("liked_by:1", {10 + number: AT for number in range(likes)})
         for number in range(likes):
             raw.zadd(f"likes:{10 + number}", {BOBS_POST: AT})
         raw.hset("post:1", "likes", likes)
-        killed = killed_before_round_trip(step, lambda: (acts.delete(BOB, BOBS_POST)(), drain(store, "one")))
+        killed = seam.killed_before_round_trip(step, lambda: (acts.delete(BOB, BOBS_POST)(), drain(store, "one")))
         assert killed or noted(raw) == [], step
         finish_jobs(store, raw)
         assert raw.hexists("post:1", "deleted") == (step > 1), step

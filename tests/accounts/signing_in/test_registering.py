@@ -9,15 +9,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
 from accounts.apps.repository import Apps, own_token
-from accounts.joining.joining import (
-    SENT_AGAIN_WITHIN,
-    Applications,
-    BlockedNames,
-    Invitations,
-    Joining,
-    NameRefused,
-    check_name,
-)
+from accounts.joining import joining
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
@@ -101,7 +93,7 @@ def test_a_form_that_is_sent_again_after_a_failure_of_the_store_signs_in(
     browser, store, raw, failing_after_the_commit, mode
 ):
     raw.hset("site", "registration", mode)
-    form = FORM | ({"code": Invitations(store).make().code} if mode == "invite" else {})
+    form = FORM | ({"code": joining.Invitations(store).make().code} if mode == "invite" else {})
     client = browser()
     with failing_after_the_commit():
         assert client.post("/register/", form).status_code == 503
@@ -116,7 +108,7 @@ def test_an_application_that_is_sent_again_is_thanked_for(browser, raw, monkeypa
     raw.hset("site", "registration", "approval")
     form = FORM | {"why": "I like\r\nbirds"}
     with monkeypatch.context() as patched:
-        patched.setattr(Applications, "list_waiting", away)
+        patched.setattr(joining.Applications, "list_waiting", away)
         assert browser().post("/register/", form).status_code == 503
     for other in (OTHER, {"why": "Me too"}):
         assert browser().post("/register/", form | other).status_code == 422
@@ -139,7 +131,7 @@ def test_a_form_that_is_sent_again_signs_in_nobody_else(browser, raw):
         raw.hset(key, field, value)
         assert browser().post("/register/", FORM).status_code == 422
         raw.hdel(key, field)
-    raw.zincrby("users_by_time", -SENT_AGAIN_WITHIN - 1, "Alice")
+    raw.zincrby("users_by_time", -joining.SENT_AGAIN_WITHIN - 1, "Alice")
     assert browser().post("/register/", FORM).status_code == 422
     assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == sessions
 
@@ -163,7 +155,7 @@ def test_weak_passwords_are_refused_beside_their_field(browser, raw, password, c
 
 def test_all_errors_are_shown_at_once_also_those_that_only_the_store_knows(browser, store, alice, raw):
     before = raw.hgetall("users")
-    BlockedNames(store).add("spam*")
+    joining.BlockedNames(store).add("spam*")
     for name, complaint in (("ALICE", "This username is taken"), ("spammer", "This name cannot be used here.")):
         response = browser().post("/register/", {"username": name, "password1": "short1!", "password2": "shorter"})
         assert response.status_code == 422
@@ -228,23 +220,23 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
 
 @pytest.mark.parametrize("name", ["Admin", "admi_n", "R00t", "settings", "login", "supp0rt"])
 def test_words_of_the_site_and_what_looks_like_them_are_refused(store, raw, name):
-    with pytest.raises(NameRefused):
-        check_name(store, name)
+    with pytest.raises(joining.NameRefused):
+        joining.check_name(store, name)
 
 
 @pytest.mark.parametrize(("taken", "new"), [("paul", "pauI"), ("lo0k", "look"), ("Max", "rnax"), ("ann", "a_nn_")])
 def test_a_name_that_looks_like_an_existing_one_is_refused(store, raw, taken, new):
-    Joining(store).join("open", taken, "hash", "", "")
-    with pytest.raises(NameRefused):
-        Joining(store).join("open", new, "hash", "", "")
+    joining.Joining(store).join("open", taken, "hash", "", "")
+    with pytest.raises(joining.NameRefused):
+        joining.Joining(store).join("open", new, "hash", "", "")
 
 
 def test_a_blocked_word_is_refused_until_it_is_unblocked(store, raw):
     call_command("names", "--block", "Spam*", verbosity=0)
     assert list(raw.hgetall("blocked_names")) == ["spam*"]
-    with pytest.raises(NameRefused):
-        check_name(store, "sparn_king")
-    check_name(store, "king_spam")
+    with pytest.raises(joining.NameRefused):
+        joining.check_name(store, "sparn_king")
+    joining.check_name(store, "king_spam")
     call_command("names", "--unblock", "Spam*", verbosity=0)
-    assert BlockedNames(store).all() == []
-    check_name(store, "spammer")
+    assert joining.BlockedNames(store).all() == []
+    joining.check_name(store, "spammer")

@@ -7,16 +7,8 @@ import pytest
 from django.core.management import call_command
 from playwright.sync_api import expect
 
+from tests.browser.support import steps
 from tests.browser.support.accessibility import fits
-from tests.browser.support.steps import (
-    account_menu,
-    fill_in_login,
-    fill_in_registration,
-    log_in,
-    log_out,
-    said,
-    sign_up,
-)
 from tests.support.people import NEW_PASSWORD
 
 SCRIPTS = pytest.mark.parametrize(
@@ -31,40 +23,40 @@ def is_logged_out(page):
 
 def is_logged_in(page):
     page.goto("/")
-    expect(account_menu(page).get_by_role("button", name="Log out", exact=True)).to_be_visible()
+    expect(steps.account_menu(page).get_by_role("button", name="Log out", exact=True)).to_be_visible()
 
 
 def fill_in_new_password(page):
     page.get_by_label("New password", exact=True).fill(NEW_PASSWORD)
     page.get_by_label("Repeat new password").fill(NEW_PASSWORD)
     page.get_by_role("button", name="Set new password").click()
-    said(page, "Your password was changed. Log in with it.")
+    steps.said(page, "Your password was changed. Log in with it.")
 
 
 @SCRIPTS
 def test_each_device_is_logged_out_alone_or_all_together(window, name, scripts):
     ida = name("Ida")
     phone, desk, old = (window(java_script_enabled=scripts) for _ in range(3))
-    sign_up(desk, ida)
+    steps.sign_up(desk, ida)
     for page in (phone, old):
-        log_in(page, ida)
-        said(page, f"Welcome back, {ida}.")
-    log_out(phone)
-    said(phone, "You are logged out.")
+        steps.log_in(page, ida)
+        steps.said(page, f"Welcome back, {ida}.")
+    steps.log_out(phone)
+    steps.said(phone, "You are logged out.")
     is_logged_in(desk)
     desk.goto("/settings/")
     desk.get_by_role("link", name="Your devices").click()
     expect(desk.get_by_text("This device")).to_have_count(1)
     fits(desk, scripts)
     desk.get_by_role("main").get_by_role("button", name="Log out Chrome on Linux").click()
-    said(desk, "The device is logged out.")
+    steps.said(desk, "The device is logged out.")
     is_logged_out(old)
-    log_in(old, ida)
-    account_menu(desk).get_by_role("link", name="Log out everywhere").click()
+    steps.log_in(old, ida)
+    steps.account_menu(desk).get_by_role("link", name="Log out everywhere").click()
     fits(desk, scripts)
     is_logged_in(old)
     desk.get_by_role("main").get_by_role("button", name="Log out everywhere").click()
-    said(desk, "You are logged out on all your devices.")
+    steps.said(desk, "You are logged out on all your devices.")
     is_logged_out(old)
 
 
@@ -73,8 +65,8 @@ def test_a_forgotten_password_is_replaced_with_a_code_from_the_registration(wind
     console.expects(422, "/recover/")
     jon, page = name("Jon"), window(java_script_enabled=scripts)
     page.goto("/register/")
-    fill_in_registration(page, jon)
-    said(page, f"Welcome, {jon}!")
+    steps.fill_in_registration(page, jon)
+    steps.said(page, f"Welcome, {jon}!")
     fits(page, scripts)
     page.get_by_label("Display name").fill("Jonathan")
     page.get_by_label("What's new?").fill("My first words")
@@ -96,7 +88,7 @@ def test_a_forgotten_password_is_replaced_with_a_code_from_the_registration(wind
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
         expect(page.get_by_role("button", name="Print")).to_have_count(0)
     page.get_by_role("link", name="I have kept them").click()
-    log_out(page)
+    steps.log_out(page)
     page.goto("/login/")
     page.get_by_role("link", name="Forgot your password?").click()
     fits(page, scripts)
@@ -108,9 +100,9 @@ def test_a_forgotten_password_is_replaced_with_a_code_from_the_registration(wind
         page.get_by_role("button", name="Set new password").click()
         if code == "nothing":
             expect(page.get_by_role("alert")).to_contain_text("Wrong username or recovery code")
-    said(page, "Your password was changed. Log in with it.")
-    fill_in_login(page, jon, NEW_PASSWORD)
-    said(page, f"Welcome back, {jon}.")
+    steps.said(page, "Your password was changed. Log in with it.")
+    steps.fill_in_login(page, jon, NEW_PASSWORD)
+    steps.said(page, f"Welcome back, {jon}.")
 
 
 @SCRIPTS
@@ -121,8 +113,8 @@ def test_a_link_of_the_operator_works_once(window, console, alice, scripts):
     page.goto(address)
     fits(page, scripts)
     fill_in_new_password(page)
-    fill_in_login(page, alice.user.username, NEW_PASSWORD)
-    said(page, f"Welcome back, {alice.user.username}.")
+    steps.fill_in_login(page, alice.user.username, NEW_PASSWORD)
+    steps.said(page, f"Welcome back, {alice.user.username}.")
     console.expects(410, address)
     page.goto(address)
     expect(page.get_by_role("heading", name="This link no longer works")).to_be_visible()

@@ -3,22 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.support import steps
 from tests.browser.support.arrivals import A_WHILE, told
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
-from tests.browser.support.steps import (
-    fill_in_login,
-    follow_button,
-    go_to_profile,
-    log_in,
-    post,
-    posted,
-    said,
-    stayed,
-    stays,
-    unfollow_button,
-    write,
-)
 from tests.browser.support.windows import PHONE
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
@@ -28,39 +16,39 @@ from timeline.relations.relations import Follows
 def profile(window, alice, bob):
     """bob's, as alice sees it."""
     page = window(alice, at=f"/@{bob.user.username}/")
-    stays(page)
+    steps.stays(page)
     return page
 
 
 @pytest.fixture
 def follow(profile, bob):
-    return follow_button(profile, bob.user.username)
+    return steps.follow_button(profile, bob.user.username)
 
 
 @pytest.fixture
 def unfollow(profile, bob):
-    return unfollow_button(profile, bob.user.username)
+    return steps.unfollow_button(profile, bob.user.username)
 
 
 @pytest.mark.gate
 def test_following_changes_the_button_and_the_count_in_place(profile, follow, unfollow, alice, bob, raw):
     follow.click()
     expect(unfollow).to_be_visible()
-    said(profile, f"You now follow {bob.user.username}.")
+    steps.said(profile, f"You now follow {bob.user.username}.")
     expect(profile.get_by_role("link", name="1 follower")).to_be_visible()
     assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
     unfollow.click()
     expect(follow).to_be_visible()
-    said(profile, f"You no longer follow {bob.user.username}.")
+    steps.said(profile, f"You no longer follow {bob.user.username}.")
     expect(profile.get_by_role("link", name="0 followers")).to_be_visible()
     assert raw.zcard(f"following:{alice.user.uid}") == 0
-    stayed(profile)
+    steps.stayed(profile)
 
 
 def test_who_clicks_twice_follows_once(profile, follow, unfollow, alice, bob, raw):
     follow.click()
     unfollow.click()  # a message stands there from now on, and moves nothing when it changes
-    said(profile, f"You no longer follow {bob.user.username}.")
+    steps.said(profile, f"You no longer follow {bob.user.username}.")
     box = follow.bounding_box()
     profile.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(unfollow).to_be_visible()
@@ -79,13 +67,13 @@ def test_the_focus_stays_on_the_button(profile, follow, unfollow):
     profile.keyboard.press("Space")
     expect(follow).to_be_focused()
     focus_is_seen(profile)
-    stayed(profile)
+    steps.stayed(profile)
 
 
 def test_a_tag_that_is_followed_can_be_shown_on_home_at_once(window, store, raw, alice, bob):
     publish(raw, store, bob, "About #redis")
     page = window(alice, at="/tags/redis/")
-    stays(page)
+    steps.stays(page)
     on_home = page.get_by_role("button", name="Show #redis on home")
     page.get_by_role("button", name="Follow #redis").press("Enter")
     expect(on_home).to_be_visible()
@@ -95,7 +83,7 @@ def test_a_tag_that_is_followed_can_be_shown_on_home_at_once(window, store, raw,
     expect(page.get_by_role("button", name="Hide #redis from home")).to_be_focused()
     unfollow.click()
     expect(page.get_by_role("button", name="Hide #redis from home")).to_have_count(0)
-    stayed(page)
+    steps.stayed(page)
 
 
 def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, raw, alice, bob, carol):
@@ -107,18 +95,18 @@ def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, 
     page = window(alice)
     page.clock.install()
     page.goto("/")
-    stays(page)
-    follow_button(page, bob.user.username).click()  # it fills the home, and others are suggested beside it
-    expect(post(page, f"By {bob.user.username}")).to_be_visible()
-    follow_button(page, carol.user.username).click()
-    expect(unfollow_button(page, carol.user.username)).to_be_visible()
-    said(page, f"You now follow {carol.user.username}.")
+    steps.stays(page)
+    steps.follow_button(page, bob.user.username).click()  # it fills the home, and others are suggested beside it
+    expect(steps.post(page, f"By {bob.user.username}")).to_be_visible()
+    steps.follow_button(page, carol.user.username).click()
+    expect(steps.unfollow_button(page, carol.user.username)).to_be_visible()
+    steps.said(page, f"You now follow {carol.user.username}.")
     page.clock.fast_forward(A_WHILE)
     told(page, r"\d+").click()
     for them in (bob, carol):
-        expect(post(page, f"By {them.user.username}")).to_have_count(1)
+        expect(steps.post(page, f"By {them.user.username}")).to_have_count(1)
     assert raw.zcard(f"following:{alice.user.uid}") == 2
-    stayed(page)
+    steps.stayed(page)
 
 
 def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
@@ -133,7 +121,7 @@ def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
     profile.keyboard.press("Enter")
     expect(unfollow).to_be_visible()
     assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
-    stayed(profile)
+    steps.stayed(profile)
 
 
 # ---- by way of a login
@@ -143,25 +131,25 @@ def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
 def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scripts):
     me, them = alice.user, bob.user
     bobs = window(bob, at="/")
-    write(bobs, "Before anybody followed me")
+    steps.write(bobs, "Before anybody followed me")
     page = window(java_script_enabled=scripts)
-    log_in(page, me.username)
-    said(page, f"Welcome back, {me.username}.")
-    go_to_profile(page, them.username)
-    follow_button(page, them.username).click()
-    said(page, f"You now follow {them.username}.")
-    expect(unfollow_button(page, them.username)).to_be_visible()
+    steps.log_in(page, me.username)
+    steps.said(page, f"Welcome back, {me.username}.")
+    steps.go_to_profile(page, them.username)
+    steps.follow_button(page, them.username).click()
+    steps.said(page, f"You now follow {them.username}.")
+    expect(steps.unfollow_button(page, them.username)).to_be_visible()
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
     assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]
-    posted(bobs, "Now somebody does")
+    steps.posted(bobs, "Now somebody does")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Home").click()
-    expect(post(page, "Now somebody does")).to_have_count(1)
-    expect(post(page, "Before anybody followed me")).to_have_count(1)
+    expect(steps.post(page, "Now somebody does")).to_have_count(1)
+    expect(steps.post(page, "Before anybody followed me")).to_have_count(1)
 
 
 def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window, alice, bob):
     page = window(at=f"/@{bob.user.username}/", viewport=PHONE)
     page.get_by_role("link", name="Log in to follow").click()
-    fill_in_login(page, alice.user.username)
+    steps.fill_in_login(page, alice.user.username)
     expect(page).to_have_url(f"/@{bob.user.username}/")
-    expect(follow_button(page, bob.user.username)).to_be_visible()
+    expect(steps.follow_button(page, bob.user.username)).to_be_visible()

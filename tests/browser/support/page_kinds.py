@@ -9,19 +9,8 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from retwis_site.store.client import connect
+from tests.browser.support import steps
 from tests.browser.support.served import outage
-from tests.browser.support.steps import (
-    AGE,
-    composer,
-    fill_in_login,
-    fill_in_registration,
-    follow_button,
-    more,
-    post,
-    said,
-    unfollow_button,
-    write,
-)
 from tests.browser.support.world import BLOCKED, LONGEST_WORD
 from timeline.posts.composer import DRAFT_COOKIE, NOBODY
 from timeline.posts.entities import NewPost
@@ -49,7 +38,7 @@ class At:
 def register_with_errors(world):
     world.console.expects(422, "/register/")
     page = At("visitor", "/register/")(world)
-    fill_in_registration(page, "no such name!", "short", "other")
+    steps.fill_in_registration(page, "no such name!", "short", "other")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_attribute("aria-invalid", "true")
     return page
 
@@ -57,7 +46,7 @@ def register_with_errors(world):
 def login_with_errors(world):
     world.console.expects(422, "/login/")
     page = At("visitor", "/login/")(world)
-    fill_in_login(page, "nobody_at_all", "nothing at all")
+    steps.fill_in_login(page, "nobody_at_all", "nothing at all")
     expect(page.get_by_role("alert")).to_be_visible()
     return page
 
@@ -94,8 +83,8 @@ def deletion_with_errors(world):
 def home_with_a_text_that_is_too_long(world):
     world.console.expects(422, "/post/")
     page = At("member", "/")(world)
-    write(page, "x" * 281)
-    expect(composer(page)).to_have_attribute("aria-invalid", "true")
+    steps.write(page, "x" * 281)
+    expect(steps.composer(page)).to_have_attribute("aria-invalid", "true")
     return page
 
 
@@ -105,7 +94,7 @@ def home_with_a_draft(world):
     draft = f"{NOBODY}...{base64.urlsafe_b64encode(b'Not posted yet').decode()}"
     page.context.add_cookies([{"name": DRAFT_COOKIE, "value": draft, "url": world.site.browser.origin}])
     page.goto("/")
-    expect(composer(page)).to_have_value("Not posted yet")
+    expect(steps.composer(page)).to_have_value("Not posted yet")
     page.context.clear_cookies(name=DRAFT_COOKIE)
     return page
 
@@ -114,25 +103,25 @@ def a_form_of_another_user(world):
     world.console.expects(409, "/post/")
     page = At("member", "/")(world)
     page.evaluate("() => { document.querySelector('[name=as]').value = '2'; }")
-    write(page, LONGEST_WORD)
+    steps.write(page, LONGEST_WORD)
     expect(page.get_by_role("heading", name="Post as someone else?")).to_be_visible()
     return page
 
 
 def profile_with_a_message(world):
     page = At("newcomer", "/@{me}/")(world)
-    follow_button(page, world.me).click()
-    said(page, f"You now follow {world.me}.")
-    unfollow_button(page, world.me).click()
-    said(page, f"You no longer follow {world.me}.")
+    steps.follow_button(page, world.me).click()
+    steps.said(page, f"You now follow {world.me}.")
+    steps.unfollow_button(page, world.me).click()
+    steps.said(page, f"You no longer follow {world.me}.")
     return page
 
 
 def home_with_a_deletion_to_confirm(world):
     page = At("member", "/")(world)
-    write(page, "Not for long")
-    own = post(page, "Not for long").first
-    more(own).click()
+    steps.write(page, "Not for long")
+    own = steps.post(page, "Not for long").first
+    steps.more(own).click()
     own.get_by_text("Delete", exact=True).click()
     expect(page.get_by_role("button", name="Yes, delete this post").first).to_be_visible()
     return page
@@ -150,7 +139,7 @@ def home_with_something_new(world):
     world.member.goto("/")
     Posts(connect()).publish(world.other_uid, NewPost("New since the last visit"), secrets.token_hex(8))
     world.member.goto("/")
-    expect(post(world.member, "New since the last visit").first).to_be_visible()
+    expect(steps.post(world.member, "New since the last visit").first).to_be_visible()
     return world.member
 
 
@@ -176,7 +165,7 @@ def a_text_in_an_outage(world):
     world.console.expects_an_outage("/post/")
     page = At("member", "/")(world)
     with outage(world.site, world.server):
-        write(page, LONGEST_WORD)
+        steps.write(page, LONGEST_WORD)
         expect(page.get_by_role("button", name="Send it again")).to_be_visible()
     return page
 
@@ -185,7 +174,7 @@ def a_form_from_before_a_login(world):
     world.console.expects(403, "/post/")
     page = At("member", "/")(world)
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
-    write(page, LONGEST_WORD)
+    steps.write(page, LONGEST_WORD)
     expect(page.get_by_role("heading", name="Please send the form again")).to_be_visible()
     return page
 
@@ -199,7 +188,7 @@ def a_code_for_an_app(world):
 
 def a_post(world):
     page = At("member", "/@{other}/")(world)
-    page.get_by_role("link", name=AGE).first.click()
+    page.get_by_role("link", name=steps.AGE).first.click()
     expect(page.get_by_role("article")).to_have_count(1)
     return page
 

@@ -25,14 +25,8 @@ from tests.support.protocols.reports import (
 )
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
 from tests.support.protocols.thoroughness import examples
+from tests.support.stores import seam
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import (
-    before_part,
-    before_round_trip,
-    each_moment,
-    killed_before_part,
-    killed_before_round_trip,
-)
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NewPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
@@ -98,25 +92,25 @@ ACTS = {
 @pytest.mark.parametrize("acts", ACTS)
 def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, acts):
     for _ in range(examples(ROUNDS)):
-        for step in each_moment():
+        for step in seam.each_moment():
             make_moderated_site(raw)
             before, act, between = ACTS[acts](store)
             for earlier in before:
                 earlier()
             drain(store, "worker")  # else the recount of an earlier act would repair what these two leave
-            with before_part(step, attempt(between, Refused, PostDeleted)):
+            with seam.before_part(step, attempt(between, Refused, PostDeleted)):
                 attempt(act, Refused, PostDeleted)()
             assert_all_agree(store, raw, step)
 
 
 @pytest.mark.parametrize("acts", ["an appeal that is granted", "two roles", "two answers", "two decisions"])
 def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
-    for step in each_moment():
+    for step in seam.each_moment():
         make_moderated_site(raw)
         before, act, after = ACTS[acts](store)
         for earlier in before:
             earlier()
-        killed_before_round_trip(step, attempt(act, Refused))
+        seam.killed_before_round_trip(step, attempt(act, Refused))
         attempt(after, Refused)()
         assert_all_agree(store, raw, step)
 
@@ -129,9 +123,9 @@ def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_
             make_moderated_site(raw)
             for earlier in (impose(store, State.FROZEN), appeal(store)):
                 earlier()
-            killed_before_round_trip(2, answer(store, False, OTHER))
+            seam.killed_before_round_trip(2, answer(store, False, OTHER))
             [job] = [job for job in noted(raw) if job.startswith("answer:")]
-            with before_part(step, partial(killed_before_round_trip, kill, answer(store, True))) as killed:
+            with seam.before_part(step, partial(seam.killed_before_round_trip, kill, answer(store, True))) as killed:
                 carry_out(store, job)
             if not killed:
                 break
@@ -171,13 +165,13 @@ def written_of_carol(raw):
 
 @pytest.mark.parametrize("act", [*KILLED, *LOGGED])
 def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw, act):
-    for step in each_moment():
+    for step in seam.each_moment():
         make_moderated_site(raw)
         before, work = (KILLED | LOGGED)[act](store)
         for earlier in before:
             earlier()
         person, log, waiting = written_of_carol(raw), acts_in_log(raw), raw.zrange("reports", 0, -1)
-        killed_before_round_trip(step, work)
+        seam.killed_before_round_trip(step, work)
         assert_all_agree(store, raw, step)
         assert_decided_together(raw, step, waiting)
         if act in LOGGED:
@@ -189,10 +183,10 @@ def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw,
 def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(store, raw):
     """Its process has listed it, reads that the account is deleted, and dies while it removes the report."""
     for _ in range(examples(2 * ROUNDS)):
-        for kill in each_moment():
+        for kill in seam.each_moment():
             make_moderated_site(raw)
-            with before_round_trip(LISTED, Acts(store).leave(CAROL)):
-                killed_before_part(kill, attempt(report(store), AccountDeleted))
+            with seam.before_round_trip(LISTED, Acts(store).leave(CAROL)):
+                seam.killed_before_part(kill, attempt(report(store), AccountDeleted))
             assert_all_agree(store, raw, kill)
         assert kill > LISTED
 

@@ -10,15 +10,7 @@ import pytest
 from retwis_site.store import embedded
 from retwis_site.store.embedded import EmbeddedServerError
 from tests.support.command_output import refuses
-from tests.support.processes.processes import (
-    alive,
-    contents,
-    embedded_client,
-    entered,
-    leave,
-    other_process,
-    server_pid,
-)
+from tests.support.processes import processes
 
 pytestmark = pytest.mark.usefixtures("var")
 
@@ -48,18 +40,18 @@ def test_the_server_works_with_a_path_too_long_for_a_socket(settings, monkeypatc
     settings.VAR_DIR = var / ("d" * 120)
     with tempfile.TemporaryDirectory(prefix="rt-") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        with embedded.running(), embedded_client() as store:
-            pid = server_pid()
+        with embedded.running(), processes.embedded_client() as store:
+            pid = processes.server_pid()
             assert len(os.fsencode(embedded.socket_path())) < 100
             assert Path(runtime) in embedded.socket_path().parents
             assert embedded.socket_path().parent.stat().st_mode & 0o777 == 0o700
             store.hset("users", "alice", "1")
-            with other_process(settings) as other:
-                assert entered(other) == pid
-                leave(other)
-        assert not alive(pid)
+            with processes.other_process(settings) as other:
+                assert processes.entered(other) == pid
+                processes.leave(other)
+        assert not processes.alive(pid)
         assert list((settings.VAR_DIR / "store").rglob("*.aof"))
-        with embedded.running(), embedded_client() as store:
+        with embedded.running(), processes.embedded_client() as store:
             assert store.hgetall("users") == {"alice": "1"}
 
 
@@ -74,21 +66,21 @@ def test_the_version_of_the_server_is_stored_with_its_data(var):
 
 @pytest.mark.real_server
 def test_data_of_a_newer_server_is_refused_and_stays_unchanged(var):
-    with embedded.running(), embedded_client() as store:
+    with embedded.running(), processes.embedded_client() as store:
         store.hset("users", "alice", "1")
     record = var / "store" / "written-by"
     version = record.read_text()
     record.write_text("valkey 99.0.0\n")
-    before = contents(var)
+    before = processes.contents(var)
     with pytest.raises(EmbeddedServerError) as refusal, embedded.running():
         pytest.fail("it started")
     assert "written by valkey 99.0.0" in str(refusal.value)
     assert "install valkey 99.0.0 or newer, or set REDIS_URL" in str(refusal.value)
-    assert contents(var) == before
+    assert processes.contents(var) == before
     assert not (var / "store" / "server.pid").exists()
     assert not embedded.answers()
     record.write_text(version)
-    with embedded.running(), embedded_client() as store:
+    with embedded.running(), processes.embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
 
 

@@ -7,21 +7,10 @@ from retwis_site.store import keys
 from tests.support.protocols.interleaving import finish
 from tests.support.stored_keys import everything
 from timeline.posts.delivery import Reposts
+from timeline.relations import relations
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG
 from timeline.relations.relation import Edge, Relation, to_person
-from timeline.relations.relations import (
-    BLOCK,
-    BOOKMARK,
-    FOLLOW,
-    LIKE,
-    MUTE,
-    MUTE_REPOSTS,
-    MUTE_THREAD,
-    MUTE_WORDS,
-    REPOST,
-    TAG_FOLLOW,
-)
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site
@@ -64,7 +53,7 @@ class Case:
         return score, raw.zscore(f"{self.mirror}:{self.target}", who) if self.mirror else score
 
     def count(self, raw):
-        if self.relation is FOLLOW:
+        if self.relation is relations.FOLLOW:
             return raw.zscore("users_by_followers", self.target)
         if self.relation.count is None:
             return None
@@ -86,16 +75,16 @@ class RepostCase(Case):
 
 
 CASES = {
-    "follow": Case(FOLLOW, BOB, "following", "followers", (7, 8)),
-    "like": Case(LIKE, BOBS_POST, "likes", "liked_by", (7, 7)),
-    "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (13, 10), (4, 2)),
-    "block": Case(BLOCK, BOB, "blocked", "blocked_by", (12, 10)),
-    "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
-    "mute": Case(MUTE, BOB, "muted", round_trips=(5, 4)),
-    "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),
-    "mute of a thread": Case(MUTE_THREAD, BOBS_POST, "muted_threads"),
-    "mute of words": Case(MUTE_WORDS, "home fold the finale", "muted_words"),
-    "follow of a tag": Case(TAG_FOLLOW, "python", "tags_of", round_trips=(4, 5)),
+    "follow": Case(relations.FOLLOW, BOB, "following", "followers", (7, 8)),
+    "like": Case(relations.LIKE, BOBS_POST, "likes", "liked_by", (7, 7)),
+    "repost": RepostCase(relations.REPOST, BOBS_POST, "reposts", "reposted_by", (13, 10), (4, 2)),
+    "block": Case(relations.BLOCK, BOB, "blocked", "blocked_by", (12, 10)),
+    "bookmark": Case(relations.BOOKMARK, BOBS_POST, "bookmarks"),
+    "mute": Case(relations.MUTE, BOB, "muted", round_trips=(5, 4)),
+    "mute of reposts": Case(relations.MUTE_REPOSTS, BOB, "muted_reposts"),
+    "mute of a thread": Case(relations.MUTE_THREAD, BOBS_POST, "muted_threads"),
+    "mute of words": Case(relations.MUTE_WORDS, "home fold the finale", "muted_words"),
+    "follow of a tag": Case(relations.TAG_FOLLOW, "python", "tags_of", round_trips=(4, 5)),
     "tag at home": Case(HOME_TAG, TAG, "home_tags", "homes_of_tag", round_trips=(5, 5)),
 }
 WITH_MIRRORS = {name: case for name, case in CASES.items() if case.relation.mirror}  # of people and posts

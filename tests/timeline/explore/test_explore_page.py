@@ -10,21 +10,7 @@ from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, post_ids, text_of
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
-from timeline.explore import exploring as module
-from timeline.explore.exploring import (
-    COMPARED,
-    LATEST_OF_EACH,
-    MOST_ACTED_ON,
-    MOST_POSTS,
-    MOST_SHOWN,
-    MOST_TAGS,
-    PEOPLE,
-    Best,
-    best_posts,
-    rising_tags,
-    sample,
-    weight,
-)
+from timeline.explore import exploring
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
@@ -82,7 +68,7 @@ def test_at_most_twenty_posts_are_shown(browser, raw, alice):
     for pid in range(1, 31):
         write_recent(raw, pid)
         like(raw, pid, 2, 3)
-    assert len(post_ids(browser().get("/explore/"))) == MOST_SHOWN == 20
+    assert len(post_ids(browser().get("/explore/"))) == exploring.MOST_SHOWN == 20
 
 
 def test_a_post_that_is_deleted_after_it_was_found_is_not_shown(client, raw, store, alice, bob):
@@ -127,7 +113,7 @@ def test_every_page_leads_there(browser, alice):
 
 
 def best(store):
-    return best_posts(store, sample(store), time.time())
+    return exploring.best_posts(store, exploring.sample(store), time.time())
 
 
 def test_each_person_counts_once_whatever_they_do(store, raw, alice, bob, carol):
@@ -160,18 +146,18 @@ def test_an_older_post_needs_more_people(store, raw, alice):
 
 @pytest.mark.parametrize(("hours", "people"), [(0, 2), (6, 16), (23, 88.4)])
 def test_the_weight_is_people_by_hours_and_two_to_the_power_of_one_and_a_half(hours, people):
-    assert weight(people, hours * HOUR) == pytest.approx(2 / 2**1.5, rel=0.001)
+    assert exploring.weight(people, hours * HOUR) == pytest.approx(2 / 2**1.5, rel=0.001)
 
 
 def test_a_clock_that_is_ahead_gives_a_post_no_more_than_a_new_one():
-    assert weight(2, -DAY) == weight(2, 0)
+    assert exploring.weight(2, -DAY) == exploring.weight(2, 0)
 
 
 def test_a_post_that_a_clock_far_ahead_has_dated_is_not_new_for_years(store, raw, alice):
     for pid, ago in ((1, 2 * HOUR), (2, -30), (3, -300 * DAY)):
         write_recent(raw, pid, ago=ago)
         like(raw, pid, 2, 3)
-    assert best(store) == Best((2, 1), of_the_week=False)
+    assert best(store) == exploring.Best((2, 1), of_the_week=False)
 
 
 def test_posts_of_yesterday_stand_there_only_when_the_day_has_none(store, raw, alice):
@@ -180,9 +166,9 @@ def test_posts_of_yesterday_stand_there_only_when_the_day_has_none(store, raw, a
     write_recent(raw, 3)
     for pid in (1, 2):
         like(raw, pid, 2, 3)
-    assert best(store) == Best((2,), of_the_week=True)
+    assert best(store) == exploring.Best((2,), of_the_week=True)
     like(raw, 3, 2, 3)
-    assert best(store) == Best((3,), of_the_week=False)
+    assert best(store) == exploring.Best((3,), of_the_week=False)
 
 
 def test_deleted_posts_and_reposts_are_left_out(store, raw, alice, bob):
@@ -202,10 +188,10 @@ def test_posts_of_people_whom_staff_has_hidden_are_left_out(store, raw, state):
         like(raw, pid, 4, 5)
     raw.rpush("timeline", 3, 2, "-2")
     like(raw, 1, 3)
-    assert {post.pid for post in sample(store)} == {1, 2, 3}
+    assert {post.pid for post in exploring.sample(store)} == {1, 2, 3}
     Memory.clear_all()
     raw.hset("user:3", "state", state)
-    assert {post.pid for post in sample(store)} == {2}
+    assert {post.pid for post in exploring.sample(store)} == {2}
     assert best(store).pids == (2,)
 
 
@@ -221,35 +207,35 @@ def test_a_post_behind_the_newest_is_found_through_what_active_people_did(store,
     like(raw, 1, 2, 3)
     write_recent(raw, 2, uid=2)
     raw.rpush("timeline", 2, "-2")
-    assert {post.pid for post in sample(store)} == {1, 2}
+    assert {post.pid for post in exploring.sample(store)} == {1, 2}
     assert best(store).pids == (1,)
     monkeypatch.setattr("timeline.explore.exploring.PEOPLE", 0)
-    assert {post.pid for post in sample(store)} == {2}
+    assert {post.pid for post in exploring.sample(store)} == {2}
 
 
 def test_few_posts_of_many_are_counted(store, raw, alice, round_trips):
-    for pid in range(1, MOST_POSTS + 11):
+    for pid in range(1, exploring.MOST_POSTS + 11):
         write_recent(raw, pid)
         like(raw, pid, 2, 3)
-    posts = sample(store)
-    recorded = round_trips(lambda: best_posts(store, posts, time.time()))
+    posts = exploring.sample(store)
+    recorded = round_trips(lambda: exploring.best_posts(store, posts, time.time()))
     assert len(recorded.round_trips) == 1
-    assert len(recorded.commands) == 2 * MOST_POSTS
-    assert {command[-1] for command in recorded.commands} == {module.MOST_COUNTED - 1}
+    assert len(recorded.commands) == 2 * exploring.MOST_POSTS
+    assert {command[-1] for command in recorded.commands} == {exploring.MOST_COUNTED - 1}
 
 
 def test_a_sample_costs_a_limited_number_of_commands(store, raw, alice, monkeypatch, round_trips):
+    assert exploring.PEOPLE * 2 * exploring.LATEST_OF_EACH < 20_000
+    assert exploring.MOST_ACTED_ON == 1000
     for pid in range(1, 31):
         write_recent(raw, pid, uid=pid)
         like(raw, pid, *range(1, 31))
     raw.rpush("timeline", *range(30, 20, -1), "-21")
     for name, number in (("PEOPLE", 5), ("LATEST_OF_EACH", 8), ("MOST_ACTED_ON", 4)):
         monkeypatch.setattr(f"timeline.explore.exploring.{name}", number)
-    recorded = round_trips(lambda: sample(store))
+    recorded = round_trips(lambda: exploring.sample(store))
     assert [len(one.commands) for one in recorded.round_trips] == [1, 10, 10, 2 * 5, 4, 4]
     assert {command[-1] for command in recorded.commands if command[0] == "ZREVRANGE"} == {7}
-    assert PEOPLE * 2 * LATEST_OF_EACH < 20_000
-    assert MOST_ACTED_ON == 1000
 
 
 # ---- The tags of the week: different people who use a tag, compared with the weeks before.
@@ -277,7 +263,7 @@ def write(request, raw, settings, alice):
 
 
 def rising(store):
-    return rising_tags(store, sample(store), time.time())
+    return exploring.rising_tags(store, exploring.sample(store), time.time())
 
 
 def shown(store):
@@ -326,7 +312,7 @@ def test_a_tag_that_rises_comes_before_one_that_many_always_use(store, write, no
 
 
 def test_of_many_posts_the_newest_are_read_and_there_may_be_more_people(store, write, monkeypatch):
-    monkeypatch.setattr(module, "READ_OF_A_WEEK", 4)
+    monkeypatch.setattr(exploring, "READ_OF_A_WEEK", 4)
     for uid in range(1, 7):
         write(uid, HOUR, "#bread")
     [tag] = rising(store)
@@ -348,17 +334,17 @@ def test_people_whom_staff_has_hidden_are_not_counted(store, raw, write, state):
 
 
 def test_no_more_tags_are_compared_and_shown_than_the_bounds_say(store, write, round_trips):
-    for number in range(COMPARED + 5):
+    for number in range(exploring.COMPARED + 5):
         for uid in (1, 2, 3):
             write(uid, HOUR, f"#tag_{number}")
-    posts = sample(store)
-    assert len(rising_tags(store, posts, time.time())) == MOST_TAGS
-    recorded = round_trips(lambda: rising_tags(store, posts, time.time()))
-    assert sum(command[0] == "ZCOUNT" for command in recorded.commands) == 2 * 5 * COMPARED
-    assert sum(command[0] == "ZREVRANGEBYSCORE" for command in recorded.commands) == 5 * COMPARED
+    posts = exploring.sample(store)
+    assert len(exploring.rising_tags(store, posts, time.time())) == exploring.MOST_TAGS
+    recorded = round_trips(lambda: exploring.rising_tags(store, posts, time.time()))
+    assert sum(command[0] == "ZCOUNT" for command in recorded.commands) == 2 * 5 * exploring.COMPARED
+    assert sum(command[0] == "ZREVRANGEBYSCORE" for command in recorded.commands) == 5 * exploring.COMPARED
 
 
 def test_without_tags_nothing_is_asked(store, write, round_trips):
     write(1, 0, "no tag")
-    posts = sample(store)
-    assert round_trips(lambda: rising_tags(store, posts, time.time())).round_trips == []
+    posts = exploring.sample(store)
+    assert round_trips(lambda: exploring.rising_tags(store, posts, time.time())).round_trips == []

@@ -13,22 +13,9 @@ from retwis_site.store.client import answer
 from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.relations import relations
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge, Relation, ask_standing, ask_stands, to_person
-from timeline.relations.relations import (
-    BOOKMARK,
-    FOLLOW,
-    MUTE,
-    MUTE_REPOSTS,
-    MUTE_THREAD,
-    REPOST,
-    Bookmarks,
-    Follows,
-    MutedThreads,
-    Mutes,
-    TagFollows,
-    in_days,
-)
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOOKMARKS = Relation("bookmark", keys.bookmarks)
@@ -87,12 +74,12 @@ def test_a_job_of_an_older_version_is_finished(store, raw, alice, bob):
 @pytest.mark.parametrize(
     ("relation", "job"),
     [
-        (FOLLOW, "follow:x:2:n"),
-        (FOLLOW, "follow:1:0:n"),
-        (FOLLOW, "follow:1"),
+        (relations.FOLLOW, "follow:x:2:n"),
+        (relations.FOLLOW, "follow:1:0:n"),
+        (relations.FOLLOW, "follow:1"),
         (BOOKMARKS, "bookmark:1:7"),
         (BOOKMARKS, "bookmark:1:7:x:n"),
-        (REPOST, "repost:1:7:2:x:n"),
+        (relations.REPOST, "repost:1:7:2:x:n"),
     ],
 )
 def test_a_malformed_job_is_refused(relation, job):
@@ -105,10 +92,10 @@ def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
 ):
     edges = [to_person(ALICE, BOB), to_person(ALICE, 3), to_person(3, BOB)]
     for edge in edges:
-        killed_before_round_trip(2, lambda edge=edge: Follows(store).follow(edge.who, edge.owner))
+        killed_before_round_trip(2, lambda edge=edge: relations.Follows(store).follow(edge.who, edge.owner))
     before = everything(raw)
     assert "followers:2" not in before
-    assert len(round_trips(lambda: Edges(store, FOLLOW).mend(edges)).round_trips) == 7
+    assert len(round_trips(lambda: Edges(store, relations.FOLLOW).mend(edges)).round_trips) == 7
     assert ranking(raw) == {"2": 2, "3": 1}
     assert len(noted(raw)) == 3  # those of the killed requests, for a worker
 
@@ -122,57 +109,57 @@ def standing(store, relation, targets):
 
 def test_a_bookmark_is_kept_with_its_date_and_removed(store, raw, pid):
     before = everything(raw)
-    Bookmarks(store).add(ALICE, pid, BOB)
+    relations.Bookmarks(store).add(ALICE, pid, BOB)
     [(member, since)] = raw.zrange("bookmarks:1", 0, -1, withscores=True)
     assert member == str(pid)
     assert since <= time.time() < since + 60
-    assert standing(store, BOOKMARK, [pid, 99]) == {pid}
-    Bookmarks(store).remove(ALICE, pid, BOB)
+    assert standing(store, relations.BOOKMARK, [pid, 99]) == {pid}
+    relations.Bookmarks(store).remove(ALICE, pid, BOB)
     assert everything(raw) == before
 
 
 def test_a_mute_has_no_end_or_one_that_the_next_mute_replaces(store, raw, pid):
-    Mutes(store).mute(ALICE, BOB)
+    relations.Mutes(store).mute(ALICE, BOB)
     assert raw.zscore("muted:1", BOB) == inf
-    Mutes(store).mute(ALICE, BOB, in_days(7))
+    relations.Mutes(store).mute(ALICE, BOB, relations.in_days(7))
     assert raw.zscore("muted:1", BOB) == pytest.approx(time.time() + 7 * A_DAY, abs=60)
-    assert standing(store, MUTE, [BOB, CAROL]) == {BOB}
-    Mutes(store).unmute(ALICE, BOB)
+    assert standing(store, relations.MUTE, [BOB, CAROL]) == {BOB}
+    relations.Mutes(store).unmute(ALICE, BOB)
     assert not raw.exists("muted:1")
 
 
 def test_a_mute_that_has_ended_does_not_stand(store, raw, pid):
-    Mutes(store).mute(ALICE, BOB, time.time() - 1)
+    relations.Mutes(store).mute(ALICE, BOB, time.time() - 1)
     assert raw.exists("muted:1")
-    assert standing(store, MUTE, [BOB]) == set()
+    assert standing(store, relations.MUTE, [BOB]) == set()
 
 
 def test_the_reposts_of_a_person_are_muted_by_themselves(store, raw, pid):
-    Mutes(store).mute_reposts(ALICE, BOB)
+    relations.Mutes(store).mute_reposts(ALICE, BOB)
     assert raw.zscore("muted_reposts:1", BOB) == inf
-    assert standing(store, MUTE_REPOSTS, [BOB]) == {BOB}
-    assert standing(store, MUTE, [BOB]) == set()
-    Mutes(store).unmute_reposts(ALICE, BOB)
+    assert standing(store, relations.MUTE_REPOSTS, [BOB]) == {BOB}
+    assert standing(store, relations.MUTE, [BOB]) == set()
+    relations.Mutes(store).unmute_reposts(ALICE, BOB)
     assert not raw.exists("muted_reposts:1")
 
 
 def test_a_mute_of_a_thread_stays_when_its_first_post_is_deleted(store, raw, pid):
     raw.hset(f"post:{pid}", "deleted", 5)
-    MutedThreads(store).mute(ALICE, pid)
-    assert standing(store, MUTE_THREAD, [pid]) == {pid}
-    MutedThreads(store).unmute(ALICE, pid)
+    relations.MutedThreads(store).mute(ALICE, pid)
+    assert standing(store, relations.MUTE_THREAD, [pid]) == {pid}
+    relations.MutedThreads(store).unmute(ALICE, pid)
     assert not raw.exists("muted_threads:1")
 
 
 @pytest.mark.parametrize("tag", ["python", "день", "東京"])
 def test_a_tag_is_followed_by_its_folded_text(store, raw, alice, tag):
-    TagFollows(store).follow(ALICE, tag)
+    relations.TagFollows(store).follow(ALICE, tag)
     assert raw.zrange("tags_of:1", 0, -1) == [tag]
     assert [answer(store, ask_stands, TAG_FOLLOW, ALICE, one) for one in (tag, "other")] == [True, False]
-    TagFollows(store).unfollow(ALICE, tag)
+    relations.TagFollows(store).unfollow(ALICE, tag)
     assert not raw.exists("tags_of:1")
     assert noted(raw) == []
 
 
 def test_nothing_is_asked_about_no_targets(store, alice, round_trips):
-    assert round_trips(lambda: standing(store, BOOKMARK, [])).round_trips == []
+    assert round_trips(lambda: standing(store, relations.BOOKMARK, [])).round_trips == []

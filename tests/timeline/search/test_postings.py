@@ -4,32 +4,21 @@ import pytest
 
 from retwis_site.store.client import answer
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index import (
-    BUCKETS,
-    GROUP,
-    SLOTS,
-    Range,
-    Ranges,
-    ask_posts,
-    ask_ranges_with,
-    queue_bits,
-    queue_records,
-    records,
-)
+from timeline.search import index
 
-COUNTED = Range(16_384, 32_768, 2, 1)
+COUNTED = index.Range(16_384, 32_768, 2, 1)
 FIRST_TIMED = 2**26  # the number of the first range of ids from the time
-TIMED = Range(SMALLEST, 2**53, 6, FIRST_TIMED)
+TIMED = index.Range(SMALLEST, 2**53, 6, FIRST_TIMED)
 
 
 def write(store, within, posts):
     pipe = store.pipeline()
-    queue_records(pipe, within, posts)
+    index.queue_records(pipe, within, posts)
     pipe.execute()
 
 
 def posts_under(store, within, term):
-    return answer(store, ask_posts, within, term)
+    return answer(store, index.ask_posts, within, term)
 
 
 @pytest.mark.parametrize("within", [COUNTED, TIMED], ids=["counted", "timed"])
@@ -53,10 +42,10 @@ def test_a_record_is_the_id_within_the_range_below_a_part_of_the_terms_hash(raw,
 
 
 def test_a_batch_is_one_command_for_each_bucket(raw, store, round_trips):
-    posts = {f"term{number}": range(16_384, 16_484) for number in range(3 * BUCKETS)}
+    posts = {f"term{number}": range(16_384, 16_484) for number in range(3 * index.BUCKETS)}
     recorded = round_trips(lambda: write(store, COUNTED, posts))
     assert len(recorded.round_trips) == 1
-    assert len(recorded.commands) <= BUCKETS
+    assert len(recorded.commands) <= index.BUCKETS
     assert all(posts_under(store, COUNTED, term) >= set(pids) for term, pids in list(posts.items())[:20])
 
 
@@ -74,22 +63,22 @@ def test_few_posts_are_found_under_a_term_that_they_do_not_have(raw, store):
 
 
 def test_an_incomplete_record_is_left_out():
-    assert list(records(b"\1\0\0\0\2", COUNTED)) == [1]
+    assert list(index.records(b"\1\0\0\0\2", COUNTED)) == [1]
 
 
 def test_a_post_stands_in_the_range_of_its_id():
     start = SMALLEST + 1_000_000
-    ranges = Ranges(40_000, (SMALLEST, start))
+    ranges = index.Ranges(40_000, (SMALLEST, start))
     assert ranges.of(1) == (0, 16_384, 2, 0)
     assert ranges.of(16_384) == (16_384, 32_768, 2, 1)
     assert ranges.of(SMALLEST) == ranges.of(start - 1) == (SMALLEST, start, 6, FIRST_TIMED)
     assert ranges.of(start) == ranges.of(2**53 - 1) == (start, 2**53, 6, FIRST_TIMED + 1)
-    assert Ranges(0, ()).of(start) == (SMALLEST, 2**53, 6, FIRST_TIMED)
+    assert index.Ranges(0, ()).of(start) == (SMALLEST, 2**53, 6, FIRST_TIMED)
 
 
 def test_ranges_come_highest_first_below_an_id():
     start = SMALLEST + 1_000_000
-    ranges = Ranges(40_000, (SMALLEST, start))
+    ranges = index.Ranges(40_000, (SMALLEST, start))
     assert [found.first for found in ranges.below(2**53)] == [start, SMALLEST, 32_768, 16_384, 0]
     assert [found.first for found in ranges.below(start)] == [SMALLEST, 32_768, 16_384, 0]
     assert [found.first for found in ranges.below(16_384)] == [0]
@@ -100,17 +89,17 @@ def test_ranges_come_highest_first_below_an_id():
 
 
 TIMED_IDS = [SMALLEST + step * 1_000_000 for step in range(100)]
-ALL = list(Ranges(100 * 16_384 - 1, tuple(TIMED_IDS)).below(2**53))
+ALL = list(index.Ranges(100 * 16_384 - 1, tuple(TIMED_IDS)).below(2**53))
 
 
 def write_bits(store, within, terms):
     pipe = store.pipeline()
-    queue_bits(pipe, within, terms)
+    index.queue_bits(pipe, within, terms)
     pipe.execute()
 
 
 def ranges_with(store, ranges, *terms):
-    return answer(store, ask_ranges_with, ranges, terms)
+    return answer(store, index.ask_ranges_with, ranges, terms)
 
 
 def test_the_ranges_of_a_term_are_found_in_their_order(raw, store):
@@ -132,24 +121,24 @@ def test_a_range_needs_all_of_the_terms(raw, store):
 
 
 @pytest.mark.parametrize(
-    "within", [ALL[-1], ALL[-GROUP], ALL[-GROUP - 1], ALL[0]], ids=lambda within: str(within.first)
+    "within", [ALL[-1], ALL[-index.GROUP], ALL[-index.GROUP - 1], ALL[0]], ids=lambda within: str(within.first)
 )
 def test_a_term_is_one_bit_of_its_range(raw, store, within):
     write_bits(store, within, ["walk", "walk"])
     [key] = raw.keys("posting_bits:*")
     kind, group, bucket = key.split(":")
-    assert (kind, int(group)) == ("posting_bits", within.number // GROUP)
-    assert int(bucket) < BUCKETS
+    assert (kind, int(group)) == ("posting_bits", within.number // index.GROUP)
+    assert int(bucket) < index.BUCKETS
     assert raw.bitcount(key) == 1
-    assert raw.bitpos(key, 1) // SLOTS == within.number % GROUP
+    assert raw.bitpos(key, 1) // index.SLOTS == within.number % index.GROUP
 
 
 def test_a_key_has_at_most_four_kilobytes(raw, store):
     terms = [f"term{number}" for number in range(3000)]
-    for within in ALL[-GROUP:]:
+    for within in ALL[-index.GROUP :]:
         write_bits(store, within, terms[:50])
-    write_bits(store, ALL[-GROUP], terms)
-    assert max(raw.strlen(key) for key in raw.keys("posting_bits:*")) == GROUP * SLOTS // 8 == 4096
+    write_bits(store, ALL[-index.GROUP], terms)
+    assert max(raw.strlen(key) for key in raw.keys("posting_bits:*")) == index.GROUP * index.SLOTS // 8 == 4096
 
 
 def test_a_range_seldom_seems_to_have_a_term_that_it_does_not_have(raw, store):
