@@ -18,7 +18,7 @@ from benchmarks.stand import Place, embedded_store, site, workers
 from benchmarks.visitor import Viewer, people
 from benchmarks.wrk import AT_RANDOM, CLIENTS, Visit, target
 from retwis_site.store import keys
-from tests.support.processes.ports import free_ports
+from tests.support.processes.processes import free_ports
 from tests.support.stores.topologies import Server, running
 
 IDS, EDGES = 1000, 40

@@ -18,8 +18,7 @@ import redis
 from benchmarks.pages import Page
 from benchmarks.visitor import Visitor
 from benchmarks.wrk import Visit
-from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import free_ports, wait_until
 
 ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}

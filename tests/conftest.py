@@ -26,8 +26,7 @@ from tests.settings import static_files
 from tests.support.clock import Clock
 from tests.support.people import Login, register
 from tests.support.pictures import decoded_once
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import OWN_SETTINGS, end, run_server, run_site
+from tests.support.processes.processes import OWN_SETTINGS, end, free_port, run_server, run_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.recording import recording_process
 from tests.support.runs import sampling

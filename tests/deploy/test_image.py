@@ -15,8 +15,7 @@ import redis
 from compose_spec import PyOptions
 
 from tests.support.deploy.machine import ADMIN_PASSWORD, ROOT, Machine, deployed
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import free_port, wait_until
 
 DOCKERFILE = deployed("Dockerfile").replace("\\\n", "")
 LET_THROUGH = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)

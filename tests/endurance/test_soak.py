@@ -18,8 +18,7 @@ from tests.support.endurance.disturbances import Disturbances
 from tests.support.endurance.ledger import all_is_there
 from tests.support.endurance.person import Crowd
 from tests.support.processes.memory import MIB
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import OWN_SETTINGS, environment, manage, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, environment, free_port, manage, run_site, wait_until
 from tests.support.processes.stepped_clock import COMPILER, stepped_clock
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree

@@ -17,8 +17,7 @@ from django.conf import settings
 
 from retwis_site import version
 from retwis_site.store import schema
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import free_port, wait_until
 from tests.support.texts import guides
 
 ROOT = Path(settings.BASE_DIR)

@@ -16,8 +16,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
 from tests.support.runs import sampling
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores import acl_users

@@ -3,7 +3,7 @@
 import os
 
 from tests.settings import folder
-from tests.support.processes.ports import free_ports
+from tests.support.processes.processes import free_ports
 from tests.support.stores.topologies import Server
 
 STORE_DIR = folder("retwis-twemproxy-")

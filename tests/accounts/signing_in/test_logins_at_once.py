@@ -21,8 +21,7 @@ from accounts.signing_in.passwords import HASHING, LeanArgon2PasswordHasher
 from accounts.users.accounts import Registration
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import run_site
+from tests.support.processes.processes import free_port, run_site
 from tests.support.runs.figures import within
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]

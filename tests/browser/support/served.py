@@ -5,8 +5,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import OWN_SETTINGS, Site, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, Site, free_port, run_site, wait_until
 from tests.support.stores.store_faults import Server, down
 
 PATIENCE = 120.0  # seconds for a start, an end or an outage: a start has taken 25 on a busy machine

@@ -10,8 +10,7 @@ import polib
 import pytest
 
 from tests.support.processes.fresh_process import run_code
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
 from tests.support.texts import guides
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.one_server]

@@ -10,8 +10,7 @@ from django.conf import settings
 
 from tests.support.deploy.machine import deployed, setting
 from tests.support.http.http_browser import TIMEOUT, Browser
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, wait_until
+from tests.support.processes.processes import environment, free_port, wait_until
 from tests.support.texts import guides
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes]

@@ -12,8 +12,7 @@ import redis
 
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
 from tests.support.stores import topologies
 
 POSTS = 15  # at least, before each move

@@ -11,8 +11,7 @@ from retwis_site.store.client import connect
 from tests.support.command_output import refuses
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
-from tests.support.processes.ports import free_port, free_ports
-from tests.support.processes.processes import environment, manage, run_site
+from tests.support.processes.processes import environment, free_port, free_ports, manage, run_site
 from tests.support.stores import acl_users
 from tests.support.stores.topologies import Server, Tls, running
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from retwis_site.management.commands import serve
-from tests.support.processes.ports import free_port
+from tests.support.processes.processes import free_port
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from tests.support.http.hostile_connections import KINDS, Attack, User, used
 from tests.support.http.http_browser import TIMEOUT, Browser
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import run_site
+from tests.support.processes.processes import free_port, run_site
 from tests.support.runs import sampling
 
 pytestmark = [pytest.mark.faults, pytest.mark.real_server]

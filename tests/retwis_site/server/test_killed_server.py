@@ -9,8 +9,7 @@ import redis
 
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import end, environment, manage, run_site, wait_until
+from tests.support.processes.processes import end, environment, free_port, manage, run_site, wait_until
 from tests.support.runs import sampling
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]

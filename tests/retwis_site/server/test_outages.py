@@ -10,8 +10,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
 from tests.support.http.http_browser import Browser
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import OWN_SETTINGS, alive, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, alive, free_port, run_site, wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_keys import publish
 from tests.support.stores.store_faults import FAULTS, READING_WORKS, a_server, down, hanging

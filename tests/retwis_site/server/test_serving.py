@@ -12,8 +12,15 @@ from retwis_site.store import embedded
 from retwis_site.store.connection import topology
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import alive, embedded_client, environment, manage, run_site, wait_until
+from tests.support.processes.processes import (
+    alive,
+    embedded_client,
+    environment,
+    free_port,
+    manage,
+    run_site,
+    wait_until,
+)
 from timeline.demo.feature import COMMUNITY
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes]

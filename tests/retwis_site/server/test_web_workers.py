@@ -12,8 +12,7 @@ from accounts.media import decoder, decoding
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from retwis_site.server import processes
 from tests.support.http.http_browser import Browser
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import alive, run_site, wait_until
+from tests.support.processes.processes import alive, free_port, run_site, wait_until
 from tests.support.runs import sampling
 
 has_choice = pytest.mark.skipif(not processes.EVERY, reason="the system does not let a process choose its processor")

@@ -20,8 +20,7 @@ from gunicorn.glogging import Logger
 from retwis_site.telemetry.log_lines import LONGEST_LINE
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.fresh_process import in_a_process
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, manage, wait_until
+from tests.support.processes.processes import environment, free_port, manage, wait_until
 
 
 def test_a_request_is_an_object_with_its_figures_as_numbers(browser, alice, objects):

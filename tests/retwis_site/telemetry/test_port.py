@@ -3,7 +3,7 @@
 import json
 
 from tests.support.processes.fresh_process import in_a_process
-from tests.support.processes.ports import free_port
+from tests.support.processes.processes import free_port
 
 SECOND_WORKER = """
 import json, logging, socket

@@ -7,8 +7,7 @@ from django.conf import settings
 
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import run_site, wait_until
+from tests.support.processes.processes import free_port, run_site, wait_until
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.usefixtures("raw")]
 

@@ -9,8 +9,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import run_site, wait_until
+from tests.support.processes.processes import free_ports, run_site, wait_until
 from tests.support.processes.scrapes import scrape, total
 from tests.support.stored_keys import add_overdue_job
 

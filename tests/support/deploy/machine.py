@@ -19,8 +19,7 @@ from django.conf import settings
 
 from tests.settings import folder
 from tests.support.http.http_browser import TIMEOUT, Browser
-from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import running_group, wait_until
+from tests.support.processes.processes import free_ports, running_group, wait_until
 
 
 class _Connection(http.client.HTTPSConnection):

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import Site, environment, running_site, wait_until
+from tests.support.processes.processes import Site, environment, free_port, running_site, wait_until
 
 APPLICATION = "retwis_site.wsgi:application"
 LISTENS = "127.0.0.1:{port}"

@@ -12,8 +12,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import launch_server, run_server, wait_until
+from tests.support.processes.processes import free_port, launch_server, run_server, wait_until
 from tests.support.stores import acl_users
 
 # A primary sends its data without delay, and its replica can sign in.

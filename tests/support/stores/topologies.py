@@ -12,8 +12,7 @@ import redis
 import trustme
 from redis.cluster import ClusterNode, RedisCluster
 
-from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import free_ports, wait_until
 from tests.support.stores import acl_users
 
 PACKAGES = {"redis-server": "redis-server", "redis-sentinel": "redis-sentinel", "nutcracker": "nutcracker"}

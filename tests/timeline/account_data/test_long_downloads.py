@@ -12,8 +12,7 @@ from django.conf import settings
 
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import register
-from tests.support.processes.ports import free_port
-from tests.support.processes.processes import OWN_SETTINGS, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, free_port, run_site, wait_until
 from tests.support.stored_posts import write_posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.one_server, pytest.mark.faults]

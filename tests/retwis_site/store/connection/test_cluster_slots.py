@@ -16,8 +16,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.connection import cluster
 from retwis_site.store.connection.cluster import SLOTS, SlotMap, address_of
 from tests.support.clock import Clock
-from tests.support.processes.ports import connections_to
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import connections_to, wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.cluster_moves import migrate

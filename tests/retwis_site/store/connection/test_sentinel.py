@@ -13,8 +13,7 @@ from redis.sentinel import MasterNotFoundError
 from retwis_site.store.client import connect
 from retwis_site.store.connection import topology
 from tests.support.people import register
-from tests.support.processes.ports import connections_to
-from tests.support.processes.processes import wait_until
+from tests.support.processes.processes import connections_to, wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stores import acl_users, topologies
 from timeline.posts.entities import NewPost
