@@ -18,9 +18,8 @@ from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
 from tests.support.runs import sampling
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
 from tests.support.stores import acl_users
-from tests.support.stores.key_layouts import noted
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 

@@ -17,8 +17,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, signed_in
 from tests.support.protocols.small_site import finish_jobs
 from tests.support.removed_accounts import home_texts
-from tests.support.stored_keys import expected_name_entries, name_entries, ranking
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import expected_name_entries, name_entries, noted, ranking
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NewPost

@@ -30,8 +30,7 @@ from tests.support.protocols.community import MODERATOR, finish_all_but_removals
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, existing_posts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
 from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports

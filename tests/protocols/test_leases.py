@@ -31,7 +31,6 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store.commands import Commands
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.people import give_old_password
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.conversations import make_thread
@@ -39,8 +38,7 @@ from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin, report
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
 from tests.support.protocols.thoroughness import stride
-from tests.support.stored_keys import add_overdue_job, everything
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stored_keys import add_overdue_job, drain_due, everything, make_due, noted
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports

@@ -1,10 +1,12 @@
-"""What the keys of a store hold, in the shapes that tests compare."""
+"""What the keys of a store hold, in the shapes that tests compare; and jobs, which a worker or `deliver` does."""
 
 from redis.client import NEVER_DECODE
 
 from accounts.users.entities import User
 from accounts.users.names import entries
+from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from tests.support.command_output import said
 from tests.support.people import LONG_AGO
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -95,6 +97,41 @@ def expected_name_entries(raw):
 def add_overdue_job(raw, job):
     """Add an overdue job, as a dead owner leaves it."""
     raw.zadd(keys.outbox(job), {job: LONG_AGO})
+
+
+def noted(raw):
+    """All jobs in all outboxes."""
+    return [job for key in keys.outbox.all() for job in raw.zrange(key, 0, -1)]
+
+
+def make_due(raw):
+    """Make every job due, and remove all leases: as when an hour has passed."""
+    for job in noted(raw):
+        raw.zadd(keys.outbox(job), {job: 1})
+    for lease in raw.keys("lease:*"):
+        raw.delete(lease)
+
+
+def drain_due(store, raw):
+    """Make every job due, and let a worker do what it can."""
+    make_due(raw)
+    drain(store, "worker")
+
+
+def deliver(capsys):
+    """Run `deliver --once`. Returns what it prints."""
+    return said(capsys, "deliver", "--once")
+
+
+def is_finished(raw):
+    """Whether the outbox is empty and no lease is left."""
+    return raw.zcard("outbox") == 0 and raw.keys("lease:*") == []
+
+
+def finish_one_job(raw, capsys):
+    """`deliver` finishes the only job that is due, and leaves nothing of it."""
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert is_finished(raw)
 
 
 def publish(raw, store, author, body):

@@ -16,8 +16,8 @@ from accounts.users.entities import NotSignedIn
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App, token_of
 from tests.support.clock import Clock
-from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO
+from tests.support.stored_keys import drain_due
 
 
 def opens(store, token):

@@ -27,7 +27,7 @@ from retwis_site.identity import MODES
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD as MEMBERS_PASSWORD, register
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 
 PASSWORD = "correct horse 9"
 FORM = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}

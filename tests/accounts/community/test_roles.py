@@ -18,7 +18,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 from tests.support.stores.seam import before_round_trip
 
 ALICE, BOB, CAROL = 1, 2, 3

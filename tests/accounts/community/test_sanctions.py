@@ -27,9 +27,8 @@ from accounts.users.entities import NoSuchUser, Role, State
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
-from tests.support.delivering import drain_due
 from tests.support.protocols.community import jobs_but_recounts
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stored_keys import drain_due, make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
 ALICE, BOB, CAROL = 1, 2, 3

@@ -11,7 +11,7 @@ from accounts.facts.facts import MOST_FACTS, Fact
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 from tests.support.stores.seam import killed_before_round_trip
 
 SITE = "https://alice.example/"

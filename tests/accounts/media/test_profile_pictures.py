@@ -12,8 +12,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.maintenance.doctor_report import complaints, report_of
 from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.pictures import decoded_once, decoded_picture, picture_file, uploaded
-from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due
+from tests.support.stored_keys import make_due, publish
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.relations import Follows
 

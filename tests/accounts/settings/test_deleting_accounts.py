@@ -13,8 +13,7 @@ from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
-from tests.support.stored_keys import everything, name_entries, publish
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, name_entries, noted, publish
 from timeline.posts.composer import DRAFT_COOKIE
 from timeline.relations.relations import Follows
 from timeline.timelines.html import LAST_READ_COOKIE

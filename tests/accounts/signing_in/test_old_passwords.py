@@ -10,7 +10,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from tests.support import people
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 from tests.support.stores.seam import before_round_trip
 
 

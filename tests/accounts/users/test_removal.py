@@ -22,7 +22,6 @@ from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import NAMES, SECRETS
 from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO, log_in, register
@@ -40,9 +39,8 @@ from tests.support.removed_accounts import (
     home_texts,
     three_people,
 )
-from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
+from tests.support.stored_keys import drain_due, everything, follower_counts, make_due, name_entries, noted, ranking
 from tests.support.stored_posts import write_posts
-from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts import repository as post_removal
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted

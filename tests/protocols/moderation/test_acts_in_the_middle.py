@@ -25,8 +25,8 @@ from tests.support.protocols.reports import (
 )
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
 from tests.support.protocols.thoroughness import examples
+from tests.support.stored_keys import noted
 from tests.support.stores import seam
-from tests.support.stores.key_layouts import noted
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NewPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff

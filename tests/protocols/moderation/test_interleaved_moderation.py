@@ -28,7 +28,7 @@ from tests.support.protocols.reports import (
 )
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import delete_by_staff

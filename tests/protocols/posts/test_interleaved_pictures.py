@@ -11,12 +11,11 @@ from accounts.media.repository import PictureRefused, Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted
 from tests.support.stores.seam import each_moment, killed_before_part, killed_before_round_trip
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted

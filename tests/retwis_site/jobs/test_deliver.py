@@ -4,9 +4,8 @@ import time
 
 import pytest
 
-from tests.support.delivering import deliver, finish_one_job, is_finished
 from tests.support.people import LONG_AGO, SECRET
-from tests.support.stored_keys import add_overdue_job, everything, publish
+from tests.support.stored_keys import add_overdue_job, deliver, everything, finish_one_job, is_finished, publish
 
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):

@@ -21,12 +21,11 @@ from retwis_site.jobs import lease, worker
 from retwis_site.jobs.outbox import LEASE, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
-from tests.support.delivering import deliver, drain_due, finish_one_job, is_finished
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
 from tests.support.removed_accounts import home_texts
-from tests.support.stored_keys import add_overdue_job, publish
+from tests.support.stored_keys import add_overdue_job, deliver, drain_due, finish_one_job, is_finished, publish
 from tests.support.stores.seam import before_each_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts

@@ -15,8 +15,8 @@ from retwis_site.store.cached_list import KEPT
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import complaints
 from tests.support.people import LONG_AGO
+from tests.support.stored_keys import noted
 from tests.support.stored_posts import write_posts
-from tests.support.stores.key_layouts import noted
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows

@@ -3,9 +3,8 @@
 import json
 
 from retwis_site.store import keys
-from tests.support.delivering import drain_due
 from tests.support.protocols.small_site import make_small_site
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted
 
 MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
 

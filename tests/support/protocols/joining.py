@@ -9,8 +9,7 @@ from accounts.community.acts import APPROVED, REFUSED
 from accounts.community.log import Log
 from accounts.joining.joining import Applications, Invitations
 from retwis_site.store.client import Store
-from tests.support.delivering import drain_due
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted
 
 MODERATOR, OTHER = 7, 8  # uids
 

@@ -9,10 +9,10 @@ from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.protocols.interleaving import attempt, take_all_over
+from tests.support.stored_keys import drain_due, noted
 from tests.support.stored_posts import queue_posts
-from tests.support.stores.key_layouts import Counted, noted
+from tests.support.stores.key_layouts import Counted
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts

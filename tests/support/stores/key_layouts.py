@@ -2,8 +2,6 @@
 
 import itertools
 
-from retwis_site.store import keys
-
 SHARDS = {"TIMELINE_SHARDS": 2, "OUTBOX_SHARDS": 3}
 
 
@@ -47,16 +45,3 @@ class Split:
 
     def newest(self, raw):
         return self._last
-
-
-def noted(raw):
-    """All jobs in all outboxes."""
-    return [job for key in keys.outbox.all() for job in raw.zrange(key, 0, -1)]
-
-
-def make_due(raw):
-    """Make every job due, and remove all leases: as when an hour has passed."""
-    for job in noted(raw):
-        raw.zadd(keys.outbox(job), {job: 1})
-    for lease in raw.keys("lease:*"):
-        raw.delete(lease)

@@ -9,11 +9,10 @@ from accounts.media.decoding import Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.download import export
 from timeline.posts.entities import Media, NewPost, Picture

@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.media.repository import Pictures
 from tests.support.apps import App
-from tests.support.delivering import deliver
 from tests.support.pictures import decoded_picture, uploaded
+from tests.support.stored_keys import deliver
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
 

@@ -22,8 +22,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import STEP
 from tests.support.http.page_text import text_of
 from tests.support.people import LONG_AGO
-from tests.support.stored_keys import everything
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted
 from timeline.notices import Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts

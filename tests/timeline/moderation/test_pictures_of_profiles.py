@@ -17,13 +17,12 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
-from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.people import register
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.reports import report
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation.reports import Deciding, NewReport, Reason, Reports
 from timeline.posts.entities import Media, NewPost, Picture

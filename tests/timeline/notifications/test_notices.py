@@ -12,8 +12,7 @@ from retwis_site.store.client import answer
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.runs.python_calls import python_calls
-from tests.support.stored_keys import everything, publish
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted, publish
 from tests.support.stores.seam import before_round_trip
 from timeline.notices import KEPT, MARK, Inbox, Notice, NoticeKind, ask_new, parse_notice, queue_add, rows_of
 from timeline.notifications.repository import Only, below, grouped

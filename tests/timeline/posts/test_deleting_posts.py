@@ -13,9 +13,7 @@ from accounts.community.log import Log
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import refuses, said
-from tests.support.delivering import drain_due
-from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stored_keys import drain_due, make_due, noted, publish
 from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost

@@ -8,8 +8,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.protocols.small_site import finish_jobs
 from tests.support.removed_accounts import home_texts
-from tests.support.stored_keys import everything, publish
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted, publish
 from tests.support.stores.seam import away, before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost

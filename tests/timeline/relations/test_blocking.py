@@ -11,8 +11,7 @@ import pytest
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.client import answer
 from tests.support.http.page_text import text_of
-from tests.support.stored_keys import everything, publish, ranking
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted, publish, ranking
 from tests.support.stores.seam import before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks

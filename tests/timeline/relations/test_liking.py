@@ -8,8 +8,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
-from tests.support.stored_keys import everything, publish
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted, publish
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Likes
 

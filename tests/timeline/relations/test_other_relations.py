@@ -10,8 +10,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import answer
-from tests.support.stored_keys import everything, ranking
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import everything, noted, ranking
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations import relations
 from timeline.relations.edges import Edges

@@ -13,9 +13,8 @@ from retwis_site.store import snowflake
 from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes
 from tests.support.clock import Clock
 from tests.support.command_output import said
-from tests.support.delivering import drain_due, is_finished
+from tests.support.stored_keys import drain_due, is_finished, noted
 from tests.support.stores.indexed_posts import posts_under, write_post
-from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts

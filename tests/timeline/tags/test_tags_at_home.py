@@ -8,12 +8,10 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
-from tests.support.delivering import drain_due
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.maintenance.findings import findings_of
 from tests.support.removed_accounts import delete_and_remove
-from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.delivery import Reposts

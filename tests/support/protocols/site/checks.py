@@ -26,8 +26,7 @@ from tests.support.people import LONG_AGO
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.site.model import Model
-from tests.support.stored_keys import name_entries, ranking
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import name_entries, noted, ranking
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.conversation.repository import Threads
 from timeline.people import directory

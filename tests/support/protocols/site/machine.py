@@ -27,7 +27,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, SiteChecks, hashed
 from tests.support.protocols.site.model import ModelPost, Person
-from tests.support.stores.key_layouts import noted
+from tests.support.stored_keys import noted
 from timeline.people.lists import Show
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, Published, TargetBlocked, TargetDeleted
