@@ -67,8 +67,7 @@ def test_the_date_of_registration_is_shown_as_a_month_and_exactly_in_its_title(b
     assert "Joined in March 2026" in text_of(page)
 
 
-def test_the_date_of_registration_never_changes_and_is_read_once(client, raw, alice, round_trips, clock):
-
+def test_the_date_of_registration_never_changes_and_is_read_once(client, alice, round_trips, clock):
     def read_dates():
         return [
             command for command in round_trips(lambda: client.get("/@alice/")).commands if "users_by_time" in command

@@ -140,8 +140,7 @@ def test_nobody_registers_by_words_that_were_read_last(client, raw, clock):
     assert not raw.exists("users")
 
 
-def test_the_site_works_again_when_the_store_is_back(member, raw):
-
+def test_the_site_works_again_when_the_store_is_back(member):
     with broken_store(redis.ConnectionError()):
         assert member.get("/").status_code == 503
     assert member.get("/").status_code == 200

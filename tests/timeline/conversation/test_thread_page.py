@@ -63,9 +63,7 @@ def test_the_author_stands_beside_the_post_and_can_be_followed_there(shown, brow
     assert beside("/@Alice/1/", bob) == []
 
 
-def test_the_authors_answers_come_first_then_those_of_followed_people_then_the_others(
-    shown, raw, store, alice, bob, carol
-):
+def test_the_authors_answers_come_first_then_those_of_followed_people_then_the_others(shown, raw, store, bob):
     write_posts(raw, 1, [1])
     for uid, pid in ((2, 2), (3, 3), (1, 4), (2, 5), (3, 6), (1, 7)):
         write_answer(raw, uid, pid, parent=1)

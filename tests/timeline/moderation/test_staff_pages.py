@@ -38,8 +38,13 @@ def site(store, raw, alice, bob, carol):
     return report(store, ALICE, BOB, 1)
 
 
-def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob, carol, store):
-    staff = browser(carol)
+@pytest.fixture
+def staff(browser, site, carol):
+    """The browser of carol."""
+    return browser(carol)
+
+
+def test_a_report_is_decided_and_the_reporter_reads_it(staff, browser, site, alice, bob, store):
     assert "A post by @bob" in staff.get("/moderation/").content.decode()
     address = f"/moderation/reports/{site.rid}/"
     assert "Buy!" in staff.get(address).content.decode()
@@ -55,11 +60,11 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "Appeal granted" in staff.get("/moderation/log/").content.decode()
 
 
-def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, site, carol, store, raw, bob):
+def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(staff, carol, store, raw, bob):
     publish(raw, store, bob, "Buy <more>!")
     report(store, CAROL, BOB, 1, body="Buy!")
     report(store, ALICE, BOB, 2, body="Buy <more>!", note="Again")
-    page = browser(carol).get("/moderation/").content.decode()
+    page = staff.get("/moderation/").content.decode()
     [newer, older] = re.findall(r'<li class="sheet"><p><a href="/moderation/reports/.*?</li>', page, re.S)
     assert re.search(r"Buy &lt;more&gt;!.*spam or fraud: .*Again.*Reported by @Alice ·\s+1 report ", newer, re.S)
     assert re.search(
@@ -70,29 +75,28 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert "Decide all 3 reports about @bob together" in older
 
 
-def test_a_report_whose_post_the_author_had_deleted_names_no_deletion_by_staff(browser, site, bob, carol, store, raw):
+def test_a_report_whose_post_the_author_had_deleted_names_no_deletion_by_staff(staff, site, bob, store, raw):
     Posts(store).delete(BOB, 1)
     Deciding(store).decide(site, CAROL, [Action.DELETE], "Ads")
     pages = [f"/moderation/reports/{site.rid}/", "/moderation/people/bob/1/"]
-    for page in (browser(carol).get(address).content.decode() for address in pages):
+    for page in (staff.get(address).content.decode() for address in pages):
         assert "This post was deleted by its author." in page
         assert "Post deleted" not in page
 
 
-def test_an_appeal_and_a_reason_keep_their_lines(browser, site, bob, carol, store):
+def test_an_appeal_and_a_reason_keep_their_lines(staff, browser, bob, carol, store):
     Sanctions(store).impose(BOB, State.FROZEN, "Ads\nagain", 0, CAROL)
     Sanctions(store).appeal(BOB, "It was\nno <ad>")
     for address in ("/moderation/", "/moderation/people/bob/"):
-        assert "It was<br>no &lt;ad&gt;" in browser(carol).get(address).content.decode()
+        assert "It was<br>no &lt;ad&gt;" in staff.get(address).content.decode()
     for member, address in ((carol, "/moderation/people/bob/"), (carol, "/moderation/log/"), (bob, "/appeal/")):
         assert "Ads<br>again" in browser(member).get(address).content.decode()
 
 
-def test_staff_neither_sees_nor_decides_reports_about_themself(browser, site, bob, carol, store, raw):
+def test_staff_neither_sees_nor_decides_reports_about_themself(staff, browser, bob, carol, store, raw):
     StaffNotes(store).add(CAROL, ALICE, "She knows the reporter")
     publish(raw, store, carol, "I am staff")
     about_her, about_post = report(store, BOB, CAROL, note="My secret"), report(store, ALICE, CAROL, 2)
-    staff = browser(carol)
     queue = page_of(staff.get("/moderation/"))
     assert "2 reports about you, which someone else decides" in queue
     assert "A post by @bob" in queue
@@ -112,10 +116,10 @@ def test_staff_neither_sees_nor_decides_reports_about_themself(browser, site, bo
     assert "Reported by @bob" in page_of(others.get("/moderation/"))
 
 
-def test_the_only_admin_decides_about_themself_without_reading_who_has_reported_them(browser, site, carol, store):
+def test_the_only_admin_decides_about_themself_without_reading_who_has_reported_them(staff, store):
     one = report(store, BOB, CAROL, note="My secret")
     Roles(store).give(CAROL, Role.ADMIN)
-    staff, address = browser(carol), f"/moderation/reports/{one.rid}/"
+    address = f"/moderation/reports/{one.rid}/"
     for page in (page_of(staff.get("/moderation/")), page_of(staff.get(address))):
         assert "My secret" in page
         assert "Reported by @bob" not in page
@@ -123,13 +127,12 @@ def test_the_only_admin_decides_about_themself_without_reading_who_has_reported_
     assert Reports(store).read(one.rid).action is Action.DISMISS
 
 
-def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(browser, site, bob, carol, store, raw):
+def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(staff, bob, store, raw):
     said = {"reason": "illegal", "note": "My address", "body": "Oak"}
     for number in range(2):
         report(store, register(store, f"person{number}").user.uid, BOB, 1, **said)
     last = report(store, CAROL, BOB, 1)
     report(store, CAROL, BOB, note="Of the person")
-    staff = browser(carol)
     queue = " ".join(page_of(staff.get("/moderation/")).split())
     assert "It is spam or fraud · It is against the law" in queue
     address = f"/moderation/reports/{last.rid}/"
@@ -145,11 +148,10 @@ def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(browser,
     assert "Later" not in page
 
 
-def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site, carol, store, raw, bob):
+def test_a_post_that_very_many_have_reported_hides_no_other_report(staff, site, store, raw, bob):
     publish(raw, store, bob, "Buy more!")
     for number in range(60):
         last = report(store, register(store, f"person{number}").user.uid, BOB, 2)
-    staff = browser(carol)
     assert "Decide all 61 reports about @bob together" in staff.get("/moderation/").content.decode()
     page = staff.get(f"/moderation/reports/{last.rid}/?all=1").content.decode()
     assert re.findall(r'name="also" value="(\d+)" checked', page) == ["1"]
@@ -159,11 +161,11 @@ def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site
     assert staff.get("/moderation/people/bob/").content.decode().count('<a href="/moderation/reports/') == 61
 
 
-def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, site, alice, bob, carol, store, raw):
+def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(staff, browser, alice, bob, store, raw):
     publish(raw, store, bob, "Buy more!")
     report(store, CAROL, BOB)
     last = report(store, ALICE, BOB, 2, body="Buy more!")
-    staff, address = browser(carol), f"/moderation/reports/{last.rid}/"
+    address = f"/moderation/reports/{last.rid}/"
     assert re.findall(r'name="also" value="(\d+)" checked', staff.get(f"{address}?all=1").content.decode()) == [
         "0",
         "1",
@@ -188,16 +190,16 @@ def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, 
     assert "Well seen" in decided
 
 
-def test_the_former_name_of_a_deletion_still_deletes(browser, site, bob, carol, store, raw):
-    browser(carol).post(f"/moderation/reports/{site.rid}/", {"action": "post_deleted", "reason": "Ads"})
+def test_the_former_name_of_a_deletion_still_deletes(staff, browser, site, bob, store, raw):
+    staff.post(f"/moderation/reports/{site.rid}/", {"action": "post_deleted", "reason": "Ads"})
     assert raw.hexists("post:1", "deleted")
     assert Reports(store).read(site.rid).actions == (Action.DELETE,)
     assert "The moderators have deleted a post of yours." in browser(bob).get("/notifications/").content.decode()
 
 
-def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser, site, bob, carol, store, raw):
+def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(staff, site, bob, store, raw):
     """The author would be told of a deletion that never was."""
-    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    address = f"/moderation/reports/{site.rid}/"
     assert 'name="delete"' in staff.get(address).content.decode()
     Posts(store).delete(BOB, 1)
     page = staff.get(address).content.decode()
@@ -215,9 +217,9 @@ def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser
 
 @pytest.mark.parametrize("action", ["dismissed", "warned"])
 def test_a_page_that_was_open_while_the_author_deleted_the_post_deletes_nothing(
-    browser, site, bob, carol, store, raw, action
+    staff, browser, site, bob, store, raw, action
 ):
-    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    address = f"/moderation/reports/{site.rid}/"
     Posts(store).delete(BOB, 1)
     form = {"action": action, "delete": "on", "reason": "Ads", "imposed": ""}
     assert "The post is deleted." in page_of(staff.post(address, form), 422)
@@ -230,8 +232,8 @@ def test_a_page_that_was_open_while_the_author_deleted_the_post_deletes_nothing(
     assert [act.post for act in Log(store).about(BOB) if act.what == "report:post_deleted"] == [2]
 
 
-def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
-    address, staff = f"/moderation/reports/{site.rid}/", browser(carol)
+def test_a_text_that_is_the_same_stands_once(staff, site, store):
+    address = f"/moderation/reports/{site.rid}/"
     page = staff.get(address).content.decode()
     assert (page.count("Buy!"), "As it is now" in page) == (1, False)
     Posts(store).edit(BOB, 1, "Hello!")
@@ -239,15 +241,14 @@ def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
     assert (page.count("Buy!"), page.count("Hello!"), "As it is now" in page) == (1, 1, True)
 
 
-def test_only_staff_has_the_link_to_moderation(browser, site, alice, carol):
+def test_only_staff_has_the_link_to_moderation(staff, browser, alice):
     link = 'href="/moderation/"'
-    assert link in browser(carol).get("/").content.decode()
+    assert link in staff.get("/").content.decode()
     assert link not in browser(alice).get("/").content.decode()
 
 
-def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store, raw):
+def test_staff_finds_a_person_also_a_suspended_one(staff, store, raw):
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
-    staff = browser(carol)
     assert staff.get("/moderation/people/?q=@bob")["Location"] == "/moderation/people/bob/"
     assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
     assert "No one has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
@@ -256,18 +257,18 @@ def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store, 
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
 
 
-def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(browser, site, carol, store):
+def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(staff, store):
     BlockedPeople(store).block(BOB, CAROL)
     Mutes(store).mute(CAROL, ALICE)
     for query, name in (("bo", "bob"), ("ali", "Alice")):
-        page = browser(carol).get(f"/moderation/people/?q={query}").content.decode()
+        page = staff.get(f"/moderation/people/?q={query}").content.decode()
         assert f'"/moderation/people/{name}/"' in page
 
 
-def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(browser, site, alice, bob, carol, store, raw):
+def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(staff, browser, alice, bob, store, raw):
     publish(raw, store, alice, "What is it?")
     Posts(store).publish(BOB, NewPost("It is an ad", reply_to=2), "t9")
-    staff, own = browser(carol), "/moderation/people/bob/3/"
+    own = "/moderation/people/bob/3/"
     assert "See it in its thread" in staff.get(own).content.decode()
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     assert browser(alice).get("/@bob/3/").status_code == browser().get("/@bob/3/").status_code == 410
@@ -278,15 +279,12 @@ def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(browser, site,
     assert "See it in its thread" not in page
 
 
-def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(
-    browser, site, carol, store, raw
-):
+def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(staff, store, raw):
     raw.hset("user:2", "invited_by", 1)
     raw.hset("user:3", "invited_by", 2)
     log_in(store, "bob")
     write_posts(raw, 2, range(2, 13))
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
-    staff = browser(carol)
     page = staff.get("/moderation/people/bob/").content.decode()
     assert "1 session<" in page
     assert 'invited by <a href="/moderation/people/Alice/">@Alice</a>' in page
@@ -300,20 +298,19 @@ def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspe
     assert "invited by the people who run this site" in staff.get("/moderation/people/bob/").content.decode()
 
 
-def test_the_number_of_a_persons_posts_is_that_of_the_profile_without_reposts(browser, site, carol, store, raw, alice):
+def test_the_number_of_a_persons_posts_is_that_of_the_profile_without_reposts(staff, store, raw, alice):
     publish(raw, store, alice, "Hello!")
     Reposts(store).repost(BOB, 2, ALICE)
-    assert "1 post ·" in browser(carol).get("/moderation/people/bob/").content.decode()
+    assert "1 post ·" in staff.get("/moderation/people/bob/").content.decode()
 
 
-def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(browser, site, carol, store, raw):
+def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(staff, store, raw):
     people = [register(store, f"person{number}").user for number in range(30)]
     for number, user in enumerate(people):
         act = f"{number:012x}"
         appeal = Appeal(user.uid, act, f"appeal <{number}>", 1010 if 8 <= number <= 12 else 1000 + number)
         raw.hset(f"user:{user.uid}", mapping={"state": "frozen", "state_act": act, "appeal": appeal.stored()})
         raw.zadd("appeals", {appeal.member: appeal.at})
-    staff = browser(carol)
     first = staff.get("/moderation/").content.decode()
     [address] = re.findall(r'href="(\?appealed_before=\d+)"', first)
     second = staff.get(f"/moderation/{address}").content.decode()
@@ -325,17 +322,16 @@ def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(browser, s
     assert "A post by" not in second
 
 
-def test_the_queue_leads_over_its_reports_to_the_appeals_below_them(browser, site, carol, store):
+def test_the_queue_leads_over_its_reports_to_the_appeals_below_them(staff, site, store):
     Sanctions(store).impose(BOB, State.FROZEN, "spam")
     Sanctions(store).appeal(BOB, "It was a quotation.")
-    page = browser(carol).get("/moderation/").content.decode()
+    page = staff.get("/moderation/").content.decode()
     assert page.index('<a href="#appeals">') < page.index("A post by @bob") < page.index('id="appeals"')
     Deciding(store).decide(site, CAROL, [Action.DISMISS], "No")
-    assert "#appeals" not in browser(carol).get("/moderation/").content.decode()
+    assert "#appeals" not in staff.get("/moderation/").content.decode()
 
 
-def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, carol, store, raw):
-    staff = browser(carol)
+def test_staff_imposes_and_lifts_a_sanction_without_a_report(staff, store, raw):
     address = "/moderation/people/bob/"
     assert staff.post(address, {"act": "sanction", "action": "hidden", "days": "1"}).status_code == 422
     assert raw.hget("user:2", "state") is None
@@ -350,8 +346,8 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     assert f"Account hidden until {day(int(time.time()) + 86400, 'en')}" in page
 
 
-def test_staff_reads_that_a_suspension_without_an_end_becomes_a_deletion_and_when(browser, site, carol):
-    staff, address, says = browser(carol), "/moderation/people/bob/", "becomes a deletion of the account after 30 days"
+def test_staff_reads_that_a_suspension_without_an_end_becomes_a_deletion_and_when(staff, site):
+    address, says = "/moderation/people/bob/", "becomes a deletion of the account after 30 days"
     for form in (f"/moderation/reports/{site.rid}/", address):
         assert says in staff.get(form).content.decode()
     form = {"act": "sanction", "action": "suspended", "reason": "Ads"}
@@ -364,10 +360,10 @@ def test_staff_reads_that_a_suspension_without_an_end_becomes_a_deletion_and_whe
 
 
 @pytest.mark.parametrize("before", [None, State.HIDDEN])
-def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site, carol, store, before):
+def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(staff, store, before):
     if before is not None:
         Sanctions(store).impose(BOB, before, "Rude")
-    staff, address = browser(carol), "/moderation/people/bob/"
+    address = "/moderation/people/bob/"
     [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
     Sanctions(store).impose(BOB, State.SUSPENDED, "Threats")
     form = {"action": "frozen", "days": "1"} | {"act": "lift" if before else "sanction", "reason": "Ads"}
@@ -385,10 +381,10 @@ def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site,
 
 
 @pytest.mark.parametrize("is_report", [True, False])
-def test_an_error_page_sends_again_what_was_chosen(browser, site, alice, carol, store, raw, is_report):
+def test_an_error_page_sends_again_what_was_chosen(staff, site, alice, store, raw, is_report):
     write_posts(raw, BOB, [2, 3])
     report(store, ALICE, BOB, 2)
-    staff, address, form = browser(carol), "/moderation/people/bob/", {"act": "delete", "post": ["1", "2"]}
+    address, form = "/moderation/people/bob/", {"act": "delete", "post": ["1", "2"]}
     if is_report:
         address = f"/moderation/reports/{site.rid}/"
         form = {"delete": "on", "also": ["2"], "action": "frozen", "days": "7", "imposed": ""}
@@ -403,8 +399,8 @@ def test_an_error_page_sends_again_what_was_chosen(browser, site, alice, carol, 
     assert (Sanctions(store).of(BOB) is not None) == is_report
 
 
-def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(browser, site, carol, store, raw):
-    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(staff, site, store, raw):
+    address = f"/moderation/reports/{site.rid}/"
     [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
     Sanctions(store).impose(BOB, State.SUSPENDED, "Threats")
     form = {"action": "frozen", "days": "1", "reason": "Ads"}
@@ -420,8 +416,7 @@ def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(brow
     assert f'<p class="note">Account frozen · It ends on {day(frozen.until, "en")}.</p>' in page
 
 
-def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
-    staff = browser(carol)
+def test_a_link_for_a_new_password_works_once_and_is_in_the_log(staff, browser):
     answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
     assert "no-store" in answer["Cache-Control"]
     link = re.search(r"http://testserver(/reset/[^/]+/)", answer.content.decode())[1]
@@ -431,10 +426,10 @@ def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, c
     assert "Password reset link created" in staff.get("/moderation/log/").content.decode()
 
 
-def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, bob, carol, store, raw):
+def test_staff_deletes_chosen_posts_of_a_person_together(staff, browser, site, bob, store, raw):
     write_posts(raw, BOB, range(2, 5))
     write_posts(raw, ALICE, [5])
-    staff, address = browser(carol), "/moderation/people/bob/"
+    address = "/moderation/people/bob/"
     for wrong in ({"post": ["2"]}, {"reason": "Ads"}, {"post": ["5"], "reason": "Ads"}):
         page = page_of(staff.post(address, {"act": "delete", **wrong}), 422)
         assert ('value="2" checked' in page) == ("2" in wrong.get("post", ()))
@@ -449,9 +444,8 @@ def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, bob, car
     assert "Ads" in told
 
 
-def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(browser, site, carol, raw):
+def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(staff, raw):
     write_posts(raw, BOB, range(2, 11))
-    staff = browser(carol)
     page = staff.get("/moderation/people/bob/").content.decode()
     chosen = re.findall(r'name="post" value="(\d+)"', page)
     [address] = re.findall(r'action="(/moderation/people/bob/\?[^"]*)"', page)
@@ -462,12 +456,11 @@ def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(browser, si
     assert [pid for pid in range(1, 14) if raw.hexists(f"post:{pid}", "deleted")] == [*range(1, 11)]
 
 
-def test_the_log_leaves_out_nothing_of_a_decision_about_many_posts(browser, site, carol, store, raw):
+def test_the_log_leaves_out_nothing_of_a_decision_about_many_posts(staff, store, raw):
     write_posts(raw, BOB, range(2, 31))
     for pid in range(2, 31):
         last = report(store, ALICE, BOB, pid)
     form = {"action": "warned", "delete": "on", "reason": "Ads", "also": [*range(1, 30)]}
-    staff = browser(carol)
     staff.post(f"/moderation/reports/{last.rid}/", form)
     drain(store, "worker")
     first = staff.get("/moderation/log/").content.decode()
@@ -482,8 +475,7 @@ def test_the_log_leaves_out_nothing_of_a_decision_about_many_posts(browser, site
     assert staff.get("/moderation/people/bob/").content.decode().count("Post deleted") >= 30
 
 
-def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
-    staff = browser(carol)
+def test_staff_deletes_a_post_where_it_sees_it(staff, site, raw):
     more = staff.get("/@bob/1/more/").content.decode()
     assert 'formaction="/moderation/people/bob/1/"' in more
     assert '<a href="/moderation/people/bob/1/">1 report</a>' in more
@@ -503,11 +495,11 @@ def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
 
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_reports(
-    browser, site, alice, bob, carol, store, raw, capsys, is_reported
+    staff, browser, alice, bob, store, raw, capsys, is_reported
 ):
     pid = 1 if is_reported else 2
     publish(raw, store, bob, "Buy more!")
-    browser(carol).post(f"/moderation/people/bob/{pid}/", {"reason": "No ads here"})
+    staff.post(f"/moderation/people/bob/{pid}/", {"reason": "No ads here"})
     assert raw.hexists(f"post:{pid}", "deleted")
     told = browser(bob).get("/notifications/").content.decode()
     assert "The moderators have deleted a post of yours." in told
@@ -518,13 +510,13 @@ def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_re
     [act] = Log(store).about(BOB)
     assert (act.what, act.post, act.by, act.reason) == ("report:post_deleted", pid, CAROL, "No ads here")
     way = f"/moderation/people/bob/{pid}/"
-    log = browser(carol).get("/moderation/log/").content.decode()
+    log = staff.get("/moderation/log/").content.decode()
     assert f'Post deleted · <a href="{way}">A post by @bob</a>' in log
-    assert ("Buy!" if is_reported else "Buy more!") in browser(carol).get(way).content.decode()
+    assert ("Buy!" if is_reported else "Buy more!") in staff.get(way).content.decode()
     assert not any(doctor_findings(capsys)[0].values())
 
 
-def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, site, carol, store, raw):
+def test_new_members_stand_with_their_first_posts_and_none_is_left_out(staff, carol, store, raw):
     for number in range(25):
         register(store, f"person{number}")
     names = [f"person{number}" for number in range(25)]
@@ -532,7 +524,6 @@ def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, 
         "users_by_time", dict.fromkeys(["bob", *names[:3]], 2000) | {n: 2001 + i for i, n in enumerate(names[3:21])}
     )
     raw.zadd("users_by_time", {"Alice": 1, "carol": 1} | dict.fromkeys(names[21:], 1))
-    staff = browser(carol)
     pages = [staff.get("/moderation/new/").content.decode(), staff.get("/moderation/new/?before=2000").content.decode()]
     found = [re.findall(r'href="/moderation/people/(\w+)/"><bdi>', page) for page in pages]
     assert (len(found[0]), {*found[0]}) == (22, {"bob", *names[:21]})
@@ -541,19 +532,19 @@ def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, 
     assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/moderation/people/bob/1/", pages[0], re.S)
 
 
-def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(browser, site, carol, store, raw, alice):
+def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(staff, store, raw, alice):
     Reposts(store).repost(ALICE, 1, BOB)
-    assert browser(carol).get("/moderation/new/").content.decode().count("No posts yet") == 2
+    assert staff.get("/moderation/new/").content.decode().count("No posts yet") == 2
     publish(raw, store, alice, "Buy mine!")
-    page = browser(carol).get("/moderation/new/").content.decode()
+    page = staff.get("/moderation/new/").content.decode()
     assert "Buy mine!" in page
     assert page.count("No posts yet") == 1
 
 
 def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
-    browser, site, bob, carol, store, raw, capsys
+    staff, browser, site, bob, carol, store, raw, capsys
 ):
-    staff, address = browser(carol), "/moderation/people/bob/"
+    address = "/moderation/people/bob/"
     assert staff.post(address, {"act": "note", "note": ""}).status_code == 422
     staff.post(address, {"act": "note", "note": "Was <warned> before."})
     [(line, score)] = raw.zrange("staff_notes:2", 0, -1, withscores=True)
@@ -572,9 +563,9 @@ def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
 
 
 @pytest.mark.parametrize("act", ["sanction", "link", "note"])
-def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, bob, carol, store, raw, act):
+def test_the_page_of_a_deleted_account_says_so_and_does_nothing(staff, bob, store, raw, act):
     AccountDeletion(store).delete(bob.user, bob.secret)
-    before, staff = Log(store).page(), browser(carol)
+    before = Log(store).page()
     for answer in (
         staff.get("/moderation/people/bob/"),
         staff.post("/moderation/people/bob/", {"act": act, "action": "frozen", "reason": "Ads", "note": "Ads"}),
@@ -588,13 +579,13 @@ def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, b
 
 
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])
-def test_a_moderator_does_nothing_about_an_admin(browser, site, alice, carol, store, raw, act):
+def test_a_moderator_does_nothing_about_an_admin(staff, alice, store, raw, act):
     Roles(store).give(ALICE, Role.ADMIN)
     before = raw.hgetall("user:1")
     write_posts(raw, ALICE, [7])
     form = {"act": act, "action": "frozen", "reason": "No", "note": "No", "post": ["7"]}
-    assert browser(carol).post("/moderation/people/alice/", form).status_code == 422
-    assert browser(carol).post("/moderation/people/alice/7/", form).status_code == 422
+    assert staff.post("/moderation/people/alice/", form).status_code == 422
+    assert staff.post("/moderation/people/alice/7/", form).status_code == 422
     assert (raw.hexists("post:7", "deleted"), raw.exists("staff_notes:1")) == (False, 0)
     assert raw.hgetall("user:1") == before
     assert raw.keys("reset:*") == []
