@@ -24,7 +24,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import account_sets
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.doctor_report import report_of
+from tests.support.command_output import report_of
 from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, carry_out, interleave

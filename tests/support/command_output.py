@@ -1,8 +1,11 @@
-"""What a management command prints, and that it refuses."""
+"""What a management command prints, and that it refuses; what checks find, and the report of `doctor --json`."""
+
+import json
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from retwis_site.maintenance.checks import keys_of
 from retwis_site.store.connection import topology
 
 
@@ -19,3 +22,74 @@ def refuses(says, *command, **options):
     """The command ends with an error that says this: `says` is a pattern."""
     with pytest.raises(CommandError, match=says):
         call_command(*command, **options)
+
+
+def findings_of(store, checks, label=None):
+    """The findings of the checks, or of the one with this label."""
+    return [
+        finding
+        for check in checks
+        if label in {None, check.label}
+        for chunk in chunks_of(store, check)
+        for finding in chunk
+    ]
+
+
+def chunks_of(store, check):
+    for _, names in keys_of(store, check.of):
+        yield from check.find(names)
+    yield from check.at_end()
+
+
+# The labels of checks.
+NAMES = "names that lead to no user or to another user"
+NAMELESS = "users that no name leads to"
+SECRETS = "secrets that auths lacks"
+UNLISTED = "users that users_by_time lacks"
+STRANGERS = "unknown names in users_by_time"
+LACKING = "names that users_by_name lacks"
+SCORES = "scores in users_by_name that are not 0"
+OF_UNKNOWN = "follows of unknown users"
+POSTS_OF_UNKNOWN = "posts of unknown users"
+FOLLOWING = "entries of following: missing from followers:, or unknown"
+FOLLOWERS = "entries of followers: missing from following:, or unknown"
+MISCOUNTED = "wrong counts in users_by_followers"
+UNRANKED = "members of users_by_followers without followers"
+LEFT_OUT = "entries of unseen: that are not in the key of which they are"
+UPDATES = "entries of updates: that do not match a post"
+LOST = "posts missing from their author's updates:"
+HOMES = "home timelines that lack a post"
+GLOBAL = "global timelines that lack a post"
+OVERDUE = "overdue jobs"
+DEAD = "dead letters"
+VALUES = "values that are no id, number or text"
+COUNTERS = "counters below the largest id"
+
+
+def report_of(capsys, *options):
+    """Run `doctor`. Returns the exit code and the report."""
+    capsys.readouterr()
+    code = 0
+    try:
+        call_command("doctor", "--json", *options)
+    except SystemExit as exit:
+        code = exit.code
+    return code, json.loads(capsys.readouterr().out)
+
+
+def complaints(capsys, *options):
+    """What `doctor` prints about a store with errors."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor", *options)
+    assert ended.value.code == 1
+    return capsys.readouterr().out
+
+
+def doctor(capsys, *options):
+    """Run `doctor`. Returns the exit code, the errors and the orphans: label -> number of findings."""
+    code, report = report_of(capsys, *options)
+    assert report["ok"] == (code == 0)
+    errors = {one["check"]: one["found"] for one in report["errors"]}
+    assert [one["stopped"] for one in report["errors"] if one["stopped"]] == []
+    return code, errors, {one["check"]: one["found"] for one in report["debris"]}

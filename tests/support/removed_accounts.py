@@ -4,7 +4,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor
 from tests.support.people import register
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stored_posts import write_posts

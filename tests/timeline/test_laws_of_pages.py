@@ -12,9 +12,9 @@ import pytest
 
 from accounts.community.sanctions import Sanctions
 from tests.support.apps import token_of
+from tests.support.command_output import doctor
 from tests.support.laws.site import MOD, STATES, TEXTS, ZED, LawfulSite
 from tests.support.laws.walk import BOTH_FOLLOW, IN_COMMON, NEWS, addresses, names_zed, notices_in, numbers, people_in
-from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.thoroughness import cases
 from tests.support.stored_keys import everything
 

@@ -13,7 +13,7 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
-from tests.support.maintenance.doctor_report import report_of
+from tests.support.command_output import report_of
 from tests.support.maintenance.site_files import empty
 from tests.support.pictures import decoded_picture, moving_file, picture_file
 from timeline.account_data.download import _lines

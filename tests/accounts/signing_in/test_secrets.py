@@ -23,8 +23,7 @@ from accounts.users import repository
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox
 from retwis_site.store.client import connect
-from tests.support.command_output import said
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of, said
 from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import add_overdue_job, publish

@@ -15,10 +15,8 @@ from accounts.users.adoption import AccountAdoption
 from accounts.users.checks import SkeletonChecks
 from retwis_site.exceptions import StoreRefused
 from retwis_site.store.schema import is_hash
-from tests.support.command_output import said
+from tests.support.command_output import doctor, findings_of, report_of, said
 from tests.support.http.page_text import post_ids
-from tests.support.maintenance.doctor_report import doctor, report_of
-from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.official_database import (
     AMELIA,
     BEGAN,

@@ -14,9 +14,9 @@ from accounts.users.entities import User
 from accounts.users.html import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initials
 from accounts.users.repository import Users
 from retwis_site.store.kinds import COLOURS
+from tests.support.command_output import complaints
 from tests.support.contrast import contrast
 from tests.support.http.answers import foreign
-from tests.support.maintenance.doctor_report import complaints
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 

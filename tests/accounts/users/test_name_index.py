@@ -13,8 +13,7 @@ from accounts.users.names import LONGEST_DISPLAY_NAME, MOST_WORDS, NameIndex, en
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.store.ids import LARGEST_ID
-from tests.support.command_output import said
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of, said
 from tests.support.people import register
 from tests.support.stored_keys import add_overdue_job, everything, expected_name_entries, name_entries
 

@@ -22,8 +22,7 @@ from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.doctor_report import NAMES, SECRETS
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import NAMES, SECRETS, findings_of
 from tests.support.people import LONG_AGO, log_in, register
 from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import (

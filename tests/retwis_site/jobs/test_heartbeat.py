@@ -9,7 +9,7 @@ from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Heartbeat, Outbox
 from retwis_site.store import schema
 from tests.support.clock import Clock
-from tests.support.maintenance.doctor_report import report_of
+from tests.support.command_output import report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import deliver
 

@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
-from tests.support.maintenance.doctor_report import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
 from tests.support.people import LONG_AGO

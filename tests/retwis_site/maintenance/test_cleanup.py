@@ -6,8 +6,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 
 from accounts.joining.joining import Application, stored_application
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor, said
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts

@@ -15,8 +15,7 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.maintenance.checks import confirmed, ids
 from retwis_site.store import keys
 from retwis_site.store.client import without_gate
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import (
+from tests.support.command_output import (
     COUNTERS,
     DEAD,
     FOLLOWERS,
@@ -40,8 +39,9 @@ from tests.support.maintenance.doctor_report import (
     UPDATES,
     VALUES,
     doctor,
+    findings_of,
+    said,
 )
-from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD, SECRET
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking

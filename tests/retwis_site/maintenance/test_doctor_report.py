@@ -17,8 +17,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.connection.recorder import Recording
 from retwis_site.store.kinds import matching
-from tests.support.command_output import refuses, said
-from tests.support.maintenance.doctor_report import OVERDUE, complaints, doctor
+from tests.support.command_output import OVERDUE, complaints, doctor, refuses, said
 from tests.support.maintenance.healthy_site import home_pids
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.stored_keys import everything

@@ -4,8 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from retwis_site.maintenance.filling import Filling
-from tests.support.command_output import refuses
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import everything

@@ -18,8 +18,7 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import answer
 from retwis_site.store.snowflake import SMALLEST
-from tests.support.command_output import refuses
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import (
     RED,
     RID,

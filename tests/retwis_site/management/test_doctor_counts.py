@@ -10,8 +10,7 @@ from django.core.management import call_command
 from retwis_site.maintenance.server_advice import advice
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import complaints, report_of
+from tests.support.command_output import complaints, report_of, said
 from tests.support.people import LONG_AGO
 
 

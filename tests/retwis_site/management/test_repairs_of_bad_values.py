@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.checks import AT_ONCE, keys_of
 from retwis_site.maintenance.key_checks import KeyChecks
-from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
+from tests.support.command_output import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 

@@ -5,8 +5,7 @@ from django.core.management import call_command
 
 from retwis_site.management.commands.serve import Command as Serve
 from retwis_site.store import schema
-from tests.support.command_output import refuses, said
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor, refuses, said
 from tests.support.stored_keys import everything
 
 

@@ -12,8 +12,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain, stop
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import complaints
+from tests.support.command_output import complaints, said
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import noted
 from tests.support.stored_posts import write_posts

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.doctor_report import report_of
+from tests.support.command_output import report_of
 from tests.support.people import register
 from tests.support.processes.victims import KILLED
 from tests.support.protocols.conversations import assert_conversations_agree

@@ -12,9 +12,8 @@ from accounts.facts.facts import Fact, Facts
 from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor, findings_of
 from tests.support.maintenance.downloads import WHEN, download_file
-from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.thoroughness import stride

@@ -9,7 +9,7 @@ from accounts.media.decoding import Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.stored_keys import drain_due, noted

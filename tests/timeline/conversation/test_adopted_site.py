@@ -6,7 +6,7 @@ from django.core.management import call_command
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import SMALLEST
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor
 from tests.support.maintenance.official_database import AMELIA, BOB, CAROL, OfficialDatabase
 from tests.support.protocols.conversations import assert_conversations_agree
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 from accounts.settings.views import ProfileForm
 from retwis_site.store.kinds import kind_of
+from tests.support.command_output import doctor
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
-from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import everything
 from timeline.demo import seeding

@@ -17,7 +17,7 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.command_output import doctor
 from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.people import register
 from tests.support.pictures import decoded_once, decoded_picture, picture_file

@@ -6,9 +6,7 @@ from contextlib import suppress
 import pytest
 from django.core.management import call_command
 
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import LOST, doctor
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import LOST, doctor, findings_of, said
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts

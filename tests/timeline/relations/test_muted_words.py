@@ -6,7 +6,7 @@ import time
 import pytest
 
 from retwis_site.store.client import answer
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from timeline.relations.muted_words import (

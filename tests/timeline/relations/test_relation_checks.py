@@ -10,9 +10,7 @@ import time
 import pytest
 
 from retwis_site.exceptions import StoreRefused
-from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import VALUES, doctor
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import VALUES, doctor, findings_of, said
 from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.people import LONG_AGO
 from tests.support.protocols.relations import assert_relations_agree

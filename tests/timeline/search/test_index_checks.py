@@ -8,8 +8,7 @@ from django.core.management import call_command
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.ids import LARGEST_ID
-from tests.support.maintenance.doctor_report import report_of
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of, report_of
 from tests.support.stored_keys import publish
 from tests.support.stores.indexed_posts import posts_under, write_post
 from tests.support.stores.seam import killed_before_write

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.store import keys
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of
 from tests.support.protocols.small_site import Acts
 from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip

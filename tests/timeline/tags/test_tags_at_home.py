@@ -8,8 +8,8 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import findings_of
 from tests.support.http.page_text import post_ids, text_of
-from tests.support.maintenance.findings import findings_of
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import killed_before_round_trip

@@ -3,8 +3,8 @@
 import pytest
 
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import doctor
 from tests.support.http.page_text import page_of, post_ids, with_older
-from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_recent
 from timeline.posts.delivery import Reposts

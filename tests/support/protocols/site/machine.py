@@ -24,7 +24,7 @@ from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
 from accounts.users.names import NameIndex
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance.findings import findings_of
+from tests.support.command_output import findings_of
 from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, SiteChecks, hashed
 from tests.support.protocols.site.model import ModelPost, Person
 from tests.support.stored_keys import noted
