@@ -27,7 +27,6 @@ from tests.support.clock import Clock
 from tests.support.people import Login, register
 from tests.support.pictures import decoded_once
 from tests.support.processes.processes import OWN_SETTINGS, end, free_port, run_server, run_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.recording import recording_process
 from tests.support.runs import sampling
 from tests.support.runs.reporting import pytest_runtest_makereport, pytest_sessionstart, pytest_terminal_summary
@@ -35,6 +34,7 @@ from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import scattered
+from tests.support.stores.seam import examples
 from timeline.account_data import restoring
 from timeline.posts import delivery, repository, settling
 from timeline.timelines import checks as timeline_checks

@@ -7,9 +7,9 @@ import pytest
 from tests.support.protocols.conversations import BOBS_POST, assert_conversations_agree, make_thread
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
+from tests.support.stores.seam import examples, stride
 from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout

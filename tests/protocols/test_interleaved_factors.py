@@ -15,7 +15,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import User, Verified
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import examples
 
 RUNS = 15  # seeds for each scenario
 SECRET, OTHER = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "PXP3KPEHPD3YWSBJPXP3KPEHPD3YWSBJ"

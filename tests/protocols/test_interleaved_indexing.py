@@ -14,10 +14,9 @@ from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import BOB, CAROL, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_posts import write_posts
 from tests.support.stores.indexed_posts import posts_under
-from tests.support.stores.seam import before_part, each_moment
+from tests.support.stores.seam import before_part, each_moment, examples
 from timeline.posts.entities import NO_LINKS
 from timeline.search import index
 from timeline.search.index import Indexing, terms_of

@@ -29,9 +29,8 @@ from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, existing_posts, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
-from tests.support.stores.seam import before_part
+from tests.support.stores.seam import before_part, examples
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.notices import Inbox

@@ -24,8 +24,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stores.seam import examples
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HomeTags

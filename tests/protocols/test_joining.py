@@ -23,8 +23,7 @@ from tests.support.protocols.joining import (
     assert_uses_are_accounts,
     finish_jobs,
 )
-from tests.support.protocols.thoroughness import examples
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import examples, killed_before_round_trip
 
 
 def join(store, name, code):

@@ -37,9 +37,8 @@ from tests.support.protocols.conversations import make_thread
 from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin, report
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
-from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import add_overdue_job, drain_due, everything, make_due, noted
-from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.delivery import Reposts

@@ -15,7 +15,7 @@ from retwis_site.management.commands import cleanup, doctor  # noqa: F401  loade
 from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site.checks import CLOCK
 from tests.support.protocols.site.machine import SiteMachine
-from tests.support.protocols.thoroughness import examples, tries_all
+from tests.support.stores.seam import examples, tries_all
 from timeline.people import directory
 from timeline.posts import delivery, post_ids, repository
 from timeline.posts.reading import visibility

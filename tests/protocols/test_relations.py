@@ -25,9 +25,9 @@ from tests.support.protocols.relations import (
     assert_relations_agree,
 )
 from tests.support.protocols.small_site import finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
+from tests.support.stores.seam import examples, stride
 from timeline.relations.relations import REPOST
 
 RUNS = 10  # seeds for each scenario and layout

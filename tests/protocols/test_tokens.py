@@ -14,8 +14,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.apps import opens, token_of
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import examples, killed_before_round_trip
 
 RUNS = 100
 

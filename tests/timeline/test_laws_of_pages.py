@@ -15,8 +15,8 @@ from tests.support.apps import token_of
 from tests.support.command_output import doctor
 from tests.support.laws.site import MOD, STATES, TEXTS, ZED, LawfulSite
 from tests.support.laws.walk import BOTH_FOLLOW, IN_COMMON, NEWS, addresses, names_zed, notices_in, numbers, people_in
-from tests.support.protocols.thoroughness import cases
 from tests.support.stored_keys import everything
+from tests.support.stores.seam import cases
 
 VIEWERS = ("visitor", "zed", "fay", "sid", "mod")
 EVERY = [(state, viewer) for state in STATES for viewer in VIEWERS]

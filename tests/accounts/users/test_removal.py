@@ -24,7 +24,6 @@ from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import NAMES, SECRETS, findings_of
 from tests.support.people import LONG_AGO, log_in, register
-from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import (
     ALICE,
     BOB,
@@ -40,7 +39,7 @@ from tests.support.removed_accounts import (
 )
 from tests.support.stored_keys import drain_due, everything, follower_counts, make_due, name_entries, noted, ranking
 from tests.support.stored_posts import write_posts
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 from timeline.posts import repository as post_removal
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts

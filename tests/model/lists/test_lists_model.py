@@ -8,7 +8,7 @@ import pytest
 
 from retwis_site.store import cached_list
 from retwis_site.store.cached_list import PADDING, ListContent, Slice, merge
-from tests.support.protocols.thoroughness import cases, tries_all
+from tests.support.stores.seam import cases, tries_all
 
 # ---- An in-memory Redis of single-key commands, and an explorer of every interleaving of processes with crashes. A
 # process is a generator: it yields a command and gets the reply. Two histories of a process are one state when its

@@ -24,9 +24,9 @@ from tests.support.protocols.reports import (
     assert_reports_agree,
 )
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
+from tests.support.stores.seam import examples
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NewPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff

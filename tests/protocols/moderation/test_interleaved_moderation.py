@@ -27,8 +27,8 @@ from tests.support.protocols.reports import (
     assert_reports_agree,
 )
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import noted
+from tests.support.stores.seam import examples
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import delete_by_staff

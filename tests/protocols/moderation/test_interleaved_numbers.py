@@ -12,8 +12,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
-from tests.support.protocols.thoroughness import cases, examples, stride
-from tests.support.stores.seam import before_part, each_moment, killed_before_round_trip
+from tests.support.stores.seam import before_part, cases, each_moment, examples, killed_before_round_trip, stride
 from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
 

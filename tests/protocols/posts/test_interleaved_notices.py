@@ -8,8 +8,7 @@ import pytest
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
-from tests.support.stores.seam import before_part, each_moment, killed_before_part
+from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part
 from timeline.relations.relations import BlockedPeople, Mutes
 
 RUNS = 10  # seeds for each scenario

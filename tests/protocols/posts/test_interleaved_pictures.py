@@ -14,9 +14,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import drain_due, noted
-from tests.support.stores.seam import each_moment, killed_before_part, killed_before_round_trip
+from tests.support.stores.seam import each_moment, examples, killed_before_part, killed_before_round_trip
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff

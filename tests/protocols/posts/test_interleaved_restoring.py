@@ -11,7 +11,7 @@ from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import examples
 from timeline.account_data.restoring import OldPost, RestoredRelations, Restoring
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.timelines.profile import Pins

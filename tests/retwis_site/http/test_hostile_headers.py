@@ -17,7 +17,7 @@ from retwis_site.middleware import LONGEST_HEADER, LONGEST_HOST
 from retwis_site.store.local_cache import Memory
 from retwis_site.telemetry.log_lines import LONGEST_LINE, BoundedLine
 from tests.support.memory import everything
-from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import examples
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 

@@ -15,8 +15,8 @@ from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
 from tests.support.people import LONG_AGO
-from tests.support.protocols.thoroughness import cases
 from tests.support.stored_keys import everything
+from tests.support.stores.seam import cases
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

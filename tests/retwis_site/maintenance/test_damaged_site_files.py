@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from retwis_site.maintenance import site_files
 from retwis_site.store import chunks
 from tests.support.maintenance.site_files import empty, export, import_, person, site_file
-from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import examples
 
 WHEN = "2026-01-02T03:04:05Z"
 POST = {"type": "post", "id": 1, "user": 1, "time": WHEN, "text": "hello"}

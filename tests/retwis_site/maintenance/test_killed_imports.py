@@ -6,9 +6,8 @@ from django.core.management import call_command
 from retwis_site.maintenance.filling import Filling
 from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import empty, export, import_
-from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import everything
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import killed_before_round_trip, stride
 
 
 def without_secrets(raw):

@@ -18,8 +18,8 @@ from retwis_site.rendering import fragments
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Values, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
 from retwis_site.rendering.template_names import EITHER, FragmentError, names_of
-from tests.support.protocols.thoroughness import tries_all
 from tests.support.stored_keys import publish
+from tests.support.stores.seam import tries_all
 from timeline.relations.html import COUNTS
 
 LANGUAGES = ("en", "de", "ar")

@@ -9,8 +9,8 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store import cached_list, keys
 from retwis_site.store.cached_list import FIRST_READ, REBUILD_TRIES, Head, ListContent, TimelineList
 from tests.support.processes.processes import wait_until
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import publish
+from tests.support.stores.seam import examples
 from timeline.relations.relations import Follows
 from timeline.timelines.everyone import EveryoneList
 from timeline.timelines.home import HomeSources

@@ -25,9 +25,8 @@ from django.test import Client, override_settings
 
 from retwis_site.store.client import connect
 from tests.support.http.http_browser import TIMEOUT
-from tests.support.protocols.thoroughness import stride
 from tests.support.stores.reading import may_write
-from tests.support.stores.seam import killed_before_write
+from tests.support.stores.seam import killed_before_write, stride
 
 KILLED = -signal.SIGKILL
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "os.listdir"}

@@ -16,10 +16,9 @@ from tests.support.command_output import doctor, findings_of
 from tests.support.maintenance.downloads import WHEN, download_file
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 from timeline.account_data.download import export
 from timeline.account_data.restoring import NamedPost, named
 from timeline.posts.checks import PostChecks

@@ -16,8 +16,8 @@ from accounts.settings.views import ProfileForm
 from retwis_site.store.kinds import kind_of
 from tests.support.command_output import doctor
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
-from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import everything
+from tests.support.stores.seam import examples
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
 from timeline.demo.texts import DEMO_BIO, FRESH_WITHIN, Writer, persona, talks_of

@@ -11,10 +11,9 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import page_of
 from tests.support.protocols.reports import CAROL, report
-from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import drain_due, everything, make_due, noted, publish
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 from timeline.moderation.reports import NewReport, Reports
 from timeline.relations.relations import BlockedPeople
 

@@ -13,7 +13,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import names, text_of
 from tests.support.people import register
-from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import examples
 from timeline.people.directory import (
     EXACT_ENTRIES,
     LONGEST_QUERY,

@@ -11,9 +11,8 @@ import regex
 from django.conf import settings
 from hypothesis import given, strategies as st
 
-from tests.support.protocols.thoroughness import tries_all
 from tests.support.stored_keys import drain_due, publish
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import killed_before_round_trip, tries_all
 from tests.support.texts.characters import of_categories
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.links import (
