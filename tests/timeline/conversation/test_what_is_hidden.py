@@ -22,18 +22,6 @@ def html(client, address):
     return client.get(address).content.decode()
 
 
-@pytest.mark.parametrize(
-    "address", ["followers/", "following/", "followers/?before=1900000000-9", "followers/?show=mutual"]
-)
-def test_a_user_who_blocks_the_viewer_shows_them_no_followers_and_no_following(browser, store, alice, address):
-    Follows(store).follow(CAROL, BOB)
-    Follows(store).follow(BOB, CAROL)
-    assert browser(alice).get(f"/@bob/{address}").status_code == 200
-    BlockedPeople(store).block(BOB, ALICE)
-    assert browser(alice).get(f"/@bob/{address}").status_code == 403
-    assert browser().get(f"/@bob/{address}").status_code == 200
-
-
 @pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
 @pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/"])
 def test_an_answer_does_not_name_a_blocked_person(browser, store, raw, alice, who, whom, address):

@@ -263,9 +263,10 @@ def test_a_notice_of_a_deletion_shows_no_post_that_its_author_had_deleted(store,
     assert "Buy!" not in page
 
 
-def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw):
+def test_a_deletion_closes_its_report_once_and_is_told_and_logged_once_when_it_is_carried_out_again(store, raw, sent):
     one = report(store, ALICE, BOB, 1)
     decide(store, one, Action.DELETE)
+    assert sent.commands.count(("ZREM", "reports", str(one.rid))) == 1
     raw.delete("notices:2", "acts:2")
     for _ in range(2):
         [*Deciding(store).finish(one.rid)]
@@ -332,12 +333,6 @@ def test_what_earlier_turns_have_deleted_costs_the_next_one_no_round_trip_for_ea
         return len(sent.round_trips)
 
     assert of_the_next_turn(15) == of_the_next_turn(3)
-
-
-def test_a_report_is_closed_once_by_a_decision_that_deletes_its_post(store, sent):
-    one = report(store, ALICE, BOB, 1)
-    decide(store, one, Action.DELETE)
-    assert sent.commands.count(("ZREM", "reports", str(one.rid))) == 1
 
 
 def test_a_report_about_a_person_has_no_post_to_delete(store):

@@ -22,9 +22,14 @@ def test_the_reposts_of_a_person_are_hidden_and_what_they_write_is_not(store, ra
 def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others_and_where_to_go(
     browser, store, member, pid
 ):
+    for one, other in ((BOB, CAROL), (CAROL, BOB)):
+        Follows(store).follow(one, other)
+    lists = ("followers/", "following/", "followers/?before=1900000000-9", "followers/?show=mutual")
+    addresses = [f"/@bob/{page}" for page in ("", f"{pid}/", "more/", *lists)]
+    assert [member.get(address).status_code for address in addresses] == [200] * 7
     BlockedPeople(store).block(BOB, ALICE)
     member.get("/")
-    for address in ("/@bob/", f"/@bob/{pid}/", "/@bob/followers/", "/@bob/more/"):
+    for address in addresses:
         response = member.get(address)
         assert response.status_code == 403
         assert "You cannot see this. This person does not show you their profile and posts" in text_of(response)
