@@ -9,7 +9,6 @@ from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
-from tests.support.stores.seam import examples, stride
 from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
@@ -55,7 +54,7 @@ def test_a_killed_deletion_below_tombstones_takes_them_along(acts, store, raw):
 
 @pytest.mark.parametrize("first_kill", range(3, 12))
 def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(acts, store, raw, first_kill):
-    for second_kill in seam.each_moment(1, stride()):
+    for second_kill in seam.each_moment(1, seam.stride()):
         make_small_site(raw)
         first, second = make_thread(store)
         acts.delete(ALICE, first)()
@@ -86,7 +85,7 @@ def test_a_change_during_a_deletion_agrees_with_it(acts, store, raw, change, gon
 
 
 def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(acts, store, raw):
-    for step in seam.each_moment(0, stride()):
+    for step in seam.each_moment(0, seam.stride()):
         for part in seam.each_moment(step + 1):
             make_small_site(raw)
             _, second = make_thread(store)
@@ -153,7 +152,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_interleaved_changes_agree_with_the_posts(acts, store, raw, layout, scenario, kills):
-    for seed in range(examples(RUNS)):
+    for seed in range(seam.examples(RUNS)):
         make_small_site(raw, layout)
         interleave(seed, kills, SCENARIOS[scenario](acts, *make_thread(store)))
         finish_jobs(store, raw)
@@ -174,7 +173,7 @@ IN_THE_MIDDLE = {
 
 @pytest.mark.parametrize("changes", IN_THE_MIDDLE)
 def test_a_change_between_two_parts_of_another_agrees_with_it(acts, store, raw, changes):
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_small_site(raw)
             first, second = make_thread(store)
@@ -188,7 +187,7 @@ def test_a_change_between_two_parts_of_another_agrees_with_it(acts, store, raw, 
 
 
 def test_both_texts_of_two_edits_are_kept(acts, store, raw, layout):
-    for seed in range(examples(RUNS)):
+    for seed in range(seam.examples(RUNS)):
         make_small_site(raw, layout)
         interleave(seed, 0, [acts.edit(BOB, BOBS_POST, text) for text in ("b", "c")])
         assert set(raw.hvals(f"edits:{BOBS_POST}")) == {"post 1", "b", "c"}, seed

@@ -14,22 +14,13 @@ from django.core.management import call_command
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
 from tests.support.protocols.interleaving import carry_out, interleave
-from tests.support.protocols.relations import (
-    ALICE,
-    AT,
-    BOB,
-    BOBS_POST,
-    CAROL,
-    CASES,
-    WITH_MIRRORS,
-    assert_relations_agree,
-)
+from tests.support.protocols.relations import ALICE, AT, BOB, BOBS_POST, CAROL, CASES, assert_relations_agree
 from tests.support.protocols.small_site import finish_jobs, make_small_site
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
-from tests.support.stores.seam import examples, stride
 from timeline.relations.relations import REPOST
 
+WITH_MIRRORS = {name: case for name, case in CASES.items() if case.relation.mirror}  # of people and posts
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
 
@@ -69,7 +60,7 @@ def test_a_change_that_is_killed_has_no_effect_or_its_full_effect(store, raw, ca
 @each_shape
 def test_a_change_whose_worker_is_killed_too_is_finished_by_the_next_one(store, raw, case):
     for step in range(case.job_after[0], case.round_trips[0]):
-        for second in seam.each_moment(1, stride()):
+        for second in seam.each_moment(1, seam.stride()):
             make_small_site(raw)
             seam.killed_before_round_trip(step, case.set(store, ALICE))
             [job] = noted(raw)
@@ -155,7 +146,7 @@ def scenarios_of(case):
     ],
 )
 def test_interleaved_changes_leave_mirrors_and_counts_that_agree(acts, store, raw, layout, case, make_tasks, kills):
-    for seed in range(examples(RUNS)):
+    for seed in range(seam.examples(RUNS)):
         make_small_site(raw, layout)
         if case.relation is REPOST:
             layout.make_each_once()
@@ -183,7 +174,7 @@ def test_no_count_makes_the_hash_of_a_post_that_expires(store, raw, verb):
 @pytest.mark.parametrize("between", ["unset", "set by another"])
 @each_verb
 def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, case, verb, between):
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_small_site(raw)
             if verb == "unset":
@@ -211,7 +202,7 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
 
 @each_with_mirror
 def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store, raw, case):
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_small_site(raw)
             if case.relation.target.is_person:
@@ -227,7 +218,7 @@ def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store,
 @each_with_mirror
 def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_nothing(store, raw, case):
     """alice follows bob before: a block ends that, too."""
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_small_site(raw)
             CASES["follow"].set(store, ALICE)()
@@ -241,7 +232,7 @@ def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_n
 def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(acts, store, raw, case):
     is_person = case.relation.target.is_person
     deletion = acts.leave(BOB) if is_person else acts.delete(BOB, BOBS_POST)
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_small_site(raw)
             case.set(store, ALICE)()
@@ -257,7 +248,7 @@ def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(act
 def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(acts, store, raw, case):
     """Another process has written a mirror that is out of date, and takes it back just before the removal is killed."""
     mirror = f"{case.mirror}:{case.target}"
-    for step in itertools.count(0, stride()):
+    for step in itertools.count(0, seam.stride()):
         make_small_site(raw)
         case.set(store, ALICE)()
         case.set(store, CAROL)()

@@ -43,25 +43,9 @@ def chunks_of(store, check):
 
 # The labels of checks.
 NAMES = "names that lead to no user or to another user"
-NAMELESS = "users that no name leads to"
 SECRETS = "secrets that auths lacks"
-UNLISTED = "users that users_by_time lacks"
-STRANGERS = "unknown names in users_by_time"
-LACKING = "names that users_by_name lacks"
-SCORES = "scores in users_by_name that are not 0"
-OF_UNKNOWN = "follows of unknown users"
-POSTS_OF_UNKNOWN = "posts of unknown users"
-FOLLOWING = "entries of following: missing from followers:, or unknown"
-FOLLOWERS = "entries of followers: missing from following:, or unknown"
-MISCOUNTED = "wrong counts in users_by_followers"
-UNRANKED = "members of users_by_followers without followers"
-LEFT_OUT = "entries of unseen: that are not in the key of which they are"
-UPDATES = "entries of updates: that do not match a post"
 LOST = "posts missing from their author's updates:"
-HOMES = "home timelines that lack a post"
-GLOBAL = "global timelines that lack a post"
 OVERDUE = "overdue jobs"
-DEAD = "dead letters"
 VALUES = "values that are no id, number or text"
 COUNTERS = "counters below the largest id"
 
@@ -93,3 +77,8 @@ def doctor(capsys, *options):
     errors = {one["check"]: one["found"] for one in report["errors"]}
     assert [one["stopped"] for one in report["errors"] if one["stopped"]] == []
     return code, errors, {one["check"]: one["found"] for one in report["debris"]}
+
+
+def doctor_findings(capsys, *options):
+    """What `doctor` finds, as two dicts from a check's label to a number: inconsistencies and orphans."""
+    return doctor(capsys, *options)[1:]

@@ -16,9 +16,10 @@ from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
+from tests.support.command_output import doctor_findings
 from tests.support.people import LONG_AGO
 from tests.support.protocols.community import jobs_but_recounts
-from tests.support.removed_accounts import delete_account, doctor_findings
+from tests.support.removed_accounts import delete_account
 
 ALICE, BOB = 1, 2
 USERS = "roles and sanctions that do not fit together"

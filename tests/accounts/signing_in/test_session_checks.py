@@ -4,9 +4,8 @@ import pytest
 
 from accounts.signing_in.sessions.entities import MOST_SESSIONS
 from accounts.signing_in.viewer import Viewer
-from tests.support.command_output import said
+from tests.support.command_output import doctor_findings, said
 from tests.support.people import log_in
-from tests.support.removed_accounts import doctor_findings
 
 pytestmark = pytest.mark.usefixtures("alice")
 

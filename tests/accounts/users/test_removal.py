@@ -20,20 +20,16 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs import lease, outbox, worker
 from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import drain
-from retwis_site.store import chunks
+from retwis_site.store import chunks, keys
 from retwis_site.store.local_cache import Memory
-from tests.support.command_output import NAMES, SECRETS, findings_of
+from tests.support.command_output import NAMES, SECRETS, doctor_findings, findings_of
 from tests.support.people import LONG_AGO, log_in, register
 from tests.support.removed_accounts import (
     ALICE,
     BOB,
     CAROL,
-    alice_with_twelve,
-    assert_nothing_is_left,
     delete_account,
     delete_and_remove,
-    delete_before_round_trip,
-    doctor_findings,
     home_texts,
     three_people,
 )
@@ -49,6 +45,33 @@ from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
 from timeline.relations.relations import FOLLOW, Follows
 from timeline.timelines.everyone import EveryoneTimeline
+
+
+def alice_with_twelve(store, raw, monkeypatch):
+    """alice and twelve users follow each other, and she has twelve posts. A worker removes them in chunks of five."""
+    monkeypatch.setattr(chunks, "AT_ONCE", 5)
+    for number in range(12):
+        uid = register(store, f"person{number}").user.uid
+        Follows(store).follow(uid, ALICE)
+        Follows(store).follow(ALICE, uid)
+    write_posts(raw, ALICE, range(1, 13))
+    return raw
+
+
+def delete_before_round_trip(store, login, step, work):
+    """Do `work`. Before its round trip `step`, delete the account of `login`, and let a worker remove it."""
+    with before_round_trip(step, lambda: delete_and_remove(store, login)):
+        work()
+
+
+def assert_nothing_is_left(raw, uid):
+    """No follow, no post and no place in the ranking is left of a user, nor any entry at another user."""
+    for key in (keys.following(uid), keys.followers(uid), keys.updates(uid)):
+        assert not raw.exists(key), key
+    assert raw.zscore("users_by_followers", uid) is None
+    assert ranking(raw) == follower_counts(raw)
+    for key in (*raw.keys("following:*"), *raw.keys("followers:*")):
+        assert raw.zscore(key, uid) is None, key
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from tests.support.protocols.reports import (
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
-from tests.support.stores.seam import examples
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NewPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
@@ -91,7 +90,7 @@ ACTS = {
 
 @pytest.mark.parametrize("acts", ACTS)
 def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, acts):
-    for _ in range(examples(ROUNDS)):
+    for _ in range(seam.examples(ROUNDS)):
         for step in seam.each_moment():
             make_moderated_site(raw)
             before, act, between = ACTS[acts](store)
@@ -182,7 +181,7 @@ def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw,
 
 def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(store, raw):
     """Its process has listed it, reads that the account is deleted, and dies while it removes the report."""
-    for _ in range(examples(2 * ROUNDS)):
+    for _ in range(seam.examples(2 * ROUNDS)):
         for kill in seam.each_moment():
             make_moderated_site(raw)
             with seam.before_round_trip(LISTED, Acts(store).leave(CAROL)):

@@ -15,33 +15,7 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.maintenance.checks import confirmed, ids
 from retwis_site.store import keys
 from retwis_site.store.client import without_gate
-from tests.support.command_output import (
-    COUNTERS,
-    DEAD,
-    FOLLOWERS,
-    FOLLOWING,
-    GLOBAL,
-    HOMES,
-    LACKING,
-    LEFT_OUT,
-    LOST,
-    MISCOUNTED,
-    NAMELESS,
-    NAMES,
-    OF_UNKNOWN,
-    OVERDUE,
-    POSTS_OF_UNKNOWN,
-    SCORES,
-    SECRETS,
-    STRANGERS,
-    UNLISTED,
-    UNRANKED,
-    UPDATES,
-    VALUES,
-    doctor,
-    findings_of,
-    said,
-)
+from tests.support.command_output import COUNTERS, LOST, NAMES, OVERDUE, SECRETS, VALUES, doctor, findings_of, said
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD, SECRET
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
@@ -56,6 +30,24 @@ from timeline.relations.upkeep import RankingChecks
 from timeline.timelines.checks import TimelineChecks
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
+
+# The labels of checks.
+DEAD = "dead letters"
+FOLLOWERS = "entries of followers: missing from following:, or unknown"
+FOLLOWING = "entries of following: missing from followers:, or unknown"
+GLOBAL = "global timelines that lack a post"
+HOMES = "home timelines that lack a post"
+LEFT_OUT = "entries of unseen: that are not in the key of which they are"
+MISCOUNTED = "wrong counts in users_by_followers"
+NAMELESS = "users that no name leads to"
+OF_UNKNOWN = "follows of unknown users"
+POSTS_OF_UNKNOWN = "posts of unknown users"
+SCORES = "scores in users_by_name that are not 0"
+STRANGERS = "unknown names in users_by_time"
+UNLISTED = "users that users_by_time lacks"
+UNRANKED = "members of users_by_followers without followers"
+UPDATES = "entries of updates: that do not match a post"
+LACKING = "names that users_by_name lacks"
 
 
 def without_caches(stored):

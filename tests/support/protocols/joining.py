@@ -7,24 +7,8 @@ from django.core.management import call_command
 
 from accounts.community.acts import APPROVED, REFUSED
 from accounts.community.log import Log
-from accounts.joining.joining import Applications, Invitations
+from accounts.joining.joining import Invitations
 from retwis_site.store.client import Store
-from tests.support.stored_keys import drain_due, noted
-
-MODERATOR, OTHER = 7, 8  # uids
-
-
-def applied(store: Store) -> int:
-    """Dora asks to join. Returns when."""
-    Applications(store).apply("Dora", "argon2$hash", "I know bob.")
-    return Applications(store).all()[0].at
-
-
-def finish_jobs(store: Store, raw) -> None:
-    for _ in range(2):  # the job of a use may come before that of the registration
-        drain_due(store, raw)
-    assert noted(raw) == []
-    assert raw.keys("lease:*") == []
 
 
 def assert_sound(raw) -> None:

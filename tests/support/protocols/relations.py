@@ -87,7 +87,6 @@ CASES = {
     "follow of a tag": Case(relations.TAG_FOLLOW, "python", "tags_of", round_trips=(4, 5)),
     "tag at home": Case(HOME_TAG, TAG, "home_tags", "homes_of_tag", round_trips=(5, 5)),
 }
-WITH_MIRRORS = {name: case for name, case in CASES.items() if case.relation.mirror}  # of people and posts
 
 
 def _edges(stored, prefix):

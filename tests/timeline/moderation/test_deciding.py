@@ -16,9 +16,9 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import chunks
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import doctor_findings
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_moderator, report
-from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports

@@ -9,9 +9,9 @@ from django.core.management import call_command
 
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
+from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.protocols.reports import CAROL, report
-from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import drain_due, everything, make_due, noted, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 from timeline.moderation.reports import NewReport, Reports

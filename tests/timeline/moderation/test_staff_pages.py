@@ -16,10 +16,10 @@ from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day
+from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
-from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import broken_store

@@ -5,8 +5,8 @@ import time
 import pytest
 from django.core.management import call_command
 
+from tests.support.command_output import doctor_findings
 from tests.support.people import LONG_AGO
-from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from timeline.notices import MARK, Inbox
 from timeline.relations.relations import Follows, Likes

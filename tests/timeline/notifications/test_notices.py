@@ -9,8 +9,9 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.client import answer
+from tests.support.command_output import doctor_findings
 from tests.support.people import LONG_AGO
-from tests.support.removed_accounts import delete_and_remove, doctor_findings
+from tests.support.removed_accounts import delete_and_remove
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import everything, noted, publish
 from tests.support.stores.seam import before_round_trip
