@@ -299,7 +299,7 @@ def _refuse_replicas(source: Store) -> None:
 def _holder(store: Store, name: str) -> Store | None:
     """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
     pattern = matching(unprefixed(name))
-    return next((server for server in store.servers() if any(server.scan_keys(pattern, 10_000))), None)
+    return next((server for server in store.servers() if any(server.scan_keys(pattern, AT_ONCE))), None)
 
 
 def _counters(source: Store) -> dict[str, str | None]:

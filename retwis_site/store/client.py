@@ -40,6 +40,7 @@ from retwis_site.store.schema import Gate
 P = ParamSpec("P")
 T = TypeVar("T")
 V = TypeVar("V")
+MOST_LOOKED_AT = 2000  # keys, by one SCAN: up to 8 ms, in which the server does nothing else
 
 
 @dataclass(slots=True)
@@ -213,13 +214,13 @@ class Store(Commands):
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
         """Every key that matches, in chunks of at most about `count`. A key may come twice. One round trip for each
-        `count` keys of the site; where few match, for up to 8 times as many."""
+        `count` keys of the site; where few match, for up to MOST_LOOKED_AT."""
         for server in self.servers():
             cursor, looked_at = None, count
             while cursor != 0:
                 cursor, names = server.send("SCAN", cursor or 0, "MATCH", pattern, "COUNT", looked_at)
                 yield names
-                looked_at = count if len(names) * 2 > count else min(looked_at * 2, count * 8)
+                looked_at = count if len(names) * 2 > count else min(looked_at * 2, MOST_LOOKED_AT)
 
     def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
         """Every field of a hash with its value, in chunks of about `count`. A field may come twice. One round trip a

@@ -105,6 +105,18 @@ def test_large_keys_are_copied_in_chunks(raw, source, sent):
     assert raw.ttl("followers:1") > 800
 
 
+def test_no_scan_of_a_copy_looks_at_more_than_2000_keys(source, sent):
+    """A scan of 80,000 keys keeps the server from all others for a quarter of a second."""
+    pipe = source.raw.pipeline(transaction=False)
+    for number in range(9000):
+        pipe.set(f"another-program:{number}", "x")
+    pipe.execute()
+    sent.round_trips.clear()
+    copy(source)
+    looked_at = [command[-1] for command in sent.commands if command[0] == "SCAN"]
+    assert max(looked_at) == 2000
+
+
 def test_scores_are_copied_to_the_last_digit(raw, source):
     values = (0.1 + 0.2, 2**53 - 1, 1e300 / 3, float("inf"), -1.5, 1_700_000_000.123_456_7)
     scores = {str(number): value for number, value in enumerate(values, 1)}

@@ -65,6 +65,17 @@ def test_all_checks_share_one_walk_over_all_keys(site, store, capsys):
     assert len(walks) == len(store.servers())
 
 
+def test_beside_many_keys_of_another_program_a_scan_looks_at_2000_at_most(raw, store, sent):
+    """The server does nothing else meanwhile."""
+    pipe = raw.pipeline(transaction=False)
+    for number in range(9000):
+        pipe.set(f"another-program:{number}", "x")
+    pipe.execute()
+    assert not any(store.scan_keys("site:*", 2000))
+    looked_at = [command[-1] for command in sent.commands if command[0] == "SCAN"]
+    assert max(looked_at) == 2000
+
+
 def test_a_key_that_goes_after_its_name_was_read_is_no_finding(site, store):
     """The names of all keys are read at the beginning, and the site runs on for all checks."""
     of_ids = ("user", "credentials", "invites", "post", "posts", "updates", "notices", "report")
