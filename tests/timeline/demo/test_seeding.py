@@ -13,6 +13,7 @@ from django.core.management import load_command_class
 from hypothesis import given, settings, strategies as st
 
 from accounts.settings.views import ProfileForm
+from retwis_site.store.chunks import batches
 from retwis_site.store.kinds import kind_of
 from tests.support.command_output import doctor
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
@@ -160,6 +161,13 @@ def test_another_seed_gives_another_community(raw):
 
 
 # ---- small numbers
+
+
+def test_a_round_trip_has_at_most_100_000_fields_and_members():
+    """The server works on all of them before it has read the last: with a million the command waits too long."""
+    steps = Community(Plan(1500, 0, 200, 1), "x").steps()
+    entries = [sum(len(step.fields or step.members) for step in some) for some in batches(steps, seeding.BATCH)]
+    assert max(entries) <= 100_000 < sum(entries)
 
 
 def test_a_single_user_follows_no_one(raw):
