@@ -43,12 +43,20 @@ async function follow(button) {
     const newest = page.getElementById(counts.id);
     if (newest) replace(counts, newest);
   }
-  // A home without posts suggests people. The first follow there fills it.
-  if (!document.querySelector("#stream .suggestions")) return;
+  // A home without posts suggests people. The first follow there fills it. Where the column beside it lies below it, as on
+  // a phone, others would be suggested below all posts: there they stay, and a link says how many posts have come.
+  const stream = document.querySelector("#stream:has(.suggestions)");
+  if (!stream) return;
+  const you = document.getElementById("you");
+  if (you.getBoundingClientRect().top >= stream.getBoundingClientRect().bottom) {
+    const { top } = newer.getBoundingClientRect();
+    await poll();
+    return scrollBy(0, newer.getBoundingClientRect().top - top); // the next button stays under the finger
+  }
   const home = await load(siteTop);
   if (!home.page.querySelector("#stream article")) return;
   showStream(home.page);
-  document.getElementById("you").replaceWith(home.page.getElementById("you"));
+  you.replaceWith(home.page.getElementById("you"));
 }
 
 // ---- menus: one is open at a time, and a click elsewhere, Escape or Tab beyond it closes it: it would cover the focus.

@@ -109,6 +109,27 @@ def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, 
     steps.stayed(page)
 
 
+def test_on_a_phone_a_newcomer_follows_one_after_the_other_and_then_sees_their_posts(
+    window, store, raw, alice, bob, carol
+):
+    for them in (bob, carol):
+        raw.zadd("users_by_followers", {str(them.user.uid): 1000})
+        publish(raw, store, them, f"By {them.user.username}")
+    page = window(alice, at="/", viewport=PHONE, has_touch=True, is_mobile=True)
+    steps.stays(page)
+    others = steps.follow_button(page, carol.user.username)
+    there = others.bounding_box()
+    steps.follow_button(page, bob.user.username).tap()
+    expect(told(page, "1")).to_be_visible()
+    assert others.bounding_box() == there  # it stays under the finger
+    others.tap()
+    told(page, "2").tap()
+    for them in (bob, carol):
+        expect(steps.post(page, f"By {them.user.username}")).to_have_count(1)
+    assert raw.zcard(f"following:{alice.user.uid}") == 2
+    steps.stayed(page)
+
+
 def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
     profile, follow, unfollow, site, real_server, console, alice, bob, raw
 ):
