@@ -130,15 +130,13 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     if form.is_bound:
         form.upload(me, request.FILES)
     after = page_after(request)
-    recovery = leading_on("recovery", after)
     if form.is_valid() and _taken(me, stored, form):
-        return done(request, _("Saved."), recovery)
+        return done(request, _("Saved."), leading_on("recovery", after))
     offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
     people = [(one.user, avatar(one.user), beginning_of(one.bio, BIO_IN_LISTS)) for one in offer.people]
     context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
     context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}
-    context |= {"next": after, "recovery": recovery}
-    return form_page(request, "timeline/first_steps/first_steps.html", context)
+    return form_page(request, "timeline/first_steps/first_steps.html", {**context, "next": after})
 
 
 def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm) -> bool:
