@@ -126,8 +126,8 @@ class Feature:
     # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
     # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
-    # By the name of the page that lists them, the sorted set of what waits for a decision of staff. Their number is
-    # asked for in the same round trip, for staff alone.
+    # By the name of the list, the sorted set of what waits for a decision of staff. Their number is asked for in the
+    # same round trip, for staff alone.
     waiting: Mapping[str, One] = field(default_factory=dict)
     # What staff finds behind "More" of a person, or of a post of theirs: HTML, from the request, the person and the id
     # of the post. It may make round trips of its own. Others ask nothing.
@@ -183,7 +183,7 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
 
 
 def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int]]:
-    """How many things wait for a decision of staff, by the name of the page that lists them: those of all features."""
+    """How many things wait for a decision of staff, by the name of the list: those of all features."""
     asked = [(page, pipe.zcard(kind())) for feature in features() for page, kind in feature.waiting.items()]
 
     def read() -> Mapping[str, int]:

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 FEATURE = Feature(
     urls="accounts.community.views",
     limits=(views.APPEALS, views.DISMISSALS, views.SITE_CHANGES, views.INVITATIONS, views.ANSWERS),
-    waiting={"moderation": keys.appeals, "joining": keys.applicants},
+    waiting={"appeals": keys.appeals, "joining": keys.applicants},
     jobs={
         "role": finish_role,
         "sanction": sanctions.finish_sanction,

@@ -172,7 +172,7 @@ class Checked(NamedTuple):
     user: User | Visitor
     numbers: Mapping[str, int] = {}  # the `viewer_numbers` of all features, by name; empty for a visitor
     role: Role = Role.MEMBER  # what the viewer may do
-    waiting: Mapping[str, int] = {}  # what waits for staff, by the page that lists it; empty for all others
+    waiting: Mapping[str, int] = {}  # what waits for staff, by the list; empty for all others
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
     has_factor: bool = False  # a second factor; asked of staff alone

@@ -326,8 +326,13 @@ def test_the_queue_leads_over_its_reports_to_the_appeals_below_them(staff, site,
     Sanctions(store).impose(BOB, State.FROZEN, "spam")
     Sanctions(store).appeal(BOB, "It was a quotation.")
     page = staff.get("/moderation/").content.decode()
-    assert page.index('<a href="#appeals">') < page.index("A post by @bob") < page.index('id="appeals"')
+    tab = '<a href="/moderation/#appeals">Appeals (1)</a>'
+    assert page.index("Reports (1)") < page.index(tab) < page.index("A post by @bob") < page.index('id="appeals"')
     Deciding(store).decide(site, CAROL, [Action.DISMISS], "No")
+    page = staff.get("/moderation/people/").content.decode()
+    assert tab in page
+    assert "Reports (" not in page
+    Sanctions(store).decide_appeal(BOB, True, CAROL, "Right")
     assert "#appeals" not in staff.get("/moderation/").content.decode()
 
 
