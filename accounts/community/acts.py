@@ -370,6 +370,7 @@ class PersonRecord:
     sessions: int
     invited_by: str | None  # a username; empty for the operator; None for a person who came without an invitation
     bio: str
+    facts: tuple[str | None, str | None]  # on the profile, as for `facts_of`
     header: str  # the digest of the header; empty without one
 
 
@@ -408,6 +409,7 @@ def person_record(store: Store, name: str) -> PersonRecord:
         sessions=len(sessions_in(fields)),
         invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
         bio=fields.get("bio", ""),
+        facts=(fields.get("facts"), fields.get("verified_links")),
         header=stored_digest(keys.user(uid), fields.get(ProfilePicture.HEADER)),
     )
 

@@ -17,6 +17,7 @@ from accounts.community.acts import LONGEST_STAFF_NOTE, StaffNotes, allow_pictur
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.community.views import days_of
+from accounts.facts.facts import facts_of
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import ProfilePicture
 from accounts.recovery.codes import ResetLinks
@@ -54,6 +55,7 @@ from timeline.posts.reading.records import one_post_or_hidden
 from timeline.posts.repository import Posts
 from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding
+from timeline.timelines.html import facts_html
 from timeline.timelines.pagination import post_cursor
 
 # ---- The form that reports a person or a post, and how often a user may report.
@@ -363,6 +365,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     context["posts"] = [(one, one in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
+    context["facts"] = facts_html(facts_of(them.uid, *record.facts), active_language())
+    context["joined"] = moment(record.registered, active_language())[1] if record.registered else ""
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
 
 

@@ -310,7 +310,7 @@ def _made_about(owner: User, about: ProfileTexts, numbers: Numbers, language: st
         "header": escaped(header_address(about.header)),
         "counts": numbers_of(owner, numbers, language),
         "bio": html_of(about.bio, language),
-        "facts": _facts(about.facts, language),
+        "facts": facts_html(about.facts, language),
         "joined": join_date(about.joined, language),
     }
 
@@ -331,7 +331,8 @@ def numbers_of(owner: User, numbers: Numbers, language: str) -> Html:
     return counts_of(owner, numbers.follows, language, posts)
 
 
-def _facts(facts: Sequence[Fact], language: str) -> Html:
+def facts_html(facts: Sequence[Fact], language: str) -> Html:
+    """The rows of what a person tells beside the bio."""
     return joined(
         FACT.fill(
             language,

@@ -18,7 +18,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
-from tests.support.people import NEW_PASSWORD, log_in, register
+from tests.support.people import LONG_AGO, NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
@@ -282,11 +282,15 @@ def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(staff, browser
 def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(staff, store, raw):
     raw.hset("user:2", "invited_by", 1)
     raw.hset("user:3", "invited_by", 2)
+    raw.zadd("users_by_time", {"bob": LONG_AGO})
+    raw.hset("user:2", "facts", '[["Shop", "https://ads.example/"]]')
     log_in(store, "bob")
     write_posts(raw, 2, range(2, 13))
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     page = staff.get("/moderation/people/bob/").content.decode()
     assert "1 session<" in page
+    assert re.search(r"Joined 14 Nov[a-z]* 2023", page)
+    assert '<dd dir="auto"><a href="https://ads.example/" rel="nofollow me">https://ads.example/</a></dd>' in page
     assert 'invited by <a href="/moderation/people/Alice/">@Alice</a>' in page
     assert 'Invited recently: <a href="/moderation/people/carol/">' in page
     assert re.findall(r'href="/moderation/people/bob/(\d+)/"', page) == [str(pid) for pid in range(12, 2, -1)]
