@@ -2,6 +2,7 @@
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -9,12 +10,13 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import page_of_form, user_change
 from accounts.signing_in.html import done, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn, User
+from accounts.users.entities import AccountSuspended, NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
 from retwis_site.rendering.pages import html_response, kept_for_visitors
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.lists import Suggested, Suggestions
+from timeline.relations.relation import BlocksViewer
 from timeline.timelines.entities import HomePage, Tab
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
@@ -78,8 +80,15 @@ def everyone(request: RetwisRequest) -> HttpResponse:
 
 @require_safe
 def profile(request: RetwisRequest, username: str, tab: Tab = Tab.POSTS) -> HttpResponse:
+    """Staff is led from a person who is suspended, or who blocks them, to their page of the person."""
     before = post_cursor(request.GET.get("before"))
-    return profile_page(request, Profiles(connect()).page(request.viewer, username, before, tab))
+    try:
+        found = Profiles(connect()).page(request.viewer, username, before, tab)
+    except (AccountSuspended, BlocksViewer):
+        if not request.viewer.checked.is_staff:
+            raise
+        return redirect("moderation_person", username)
+    return profile_page(request, found)
 
 
 @user_change

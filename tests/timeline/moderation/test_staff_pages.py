@@ -265,6 +265,20 @@ def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(staff, store):
         assert f'"/moderation/people/{name}/"' in page
 
 
+def test_the_profile_of_a_suspended_person_or_of_one_who_blocks_them_leads_staff_to_its_page(
+    staff, browser, alice, store
+):
+    BlockedPeople(store).block(BOB, CAROL)
+    BlockedPeople(store).block(BOB, ALICE)
+    own = "/moderation/people/bob/"
+    assert staff.get("/@bob/")["Location"] == staff.get("/@bob/replies/")["Location"] == own
+    assert "Buy!" in staff.get(own).content.decode()
+    assert browser(alice).get("/@bob/").status_code == 403
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    assert staff.get("/@bob/")["Location"] == own
+    assert browser(alice).get("/@bob/").status_code == browser().get("/@bob/").status_code == 410
+
+
 def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(staff, browser, alice, bob, store, raw):
     publish(raw, store, alice, "What is it?")
     Posts(store).publish(BOB, NewPost("It is an ad", reply_to=2), "t9")
