@@ -1,13 +1,11 @@
 """Statuses: publish, show, edit and delete them, what people do with them, and the lists of them that apps ask for."""
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from accounts.signing_in.forms import USERNAME
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.rendering.pages import origin_of
@@ -37,7 +35,7 @@ from timeline.posts.composer import EditForm, PostForm, alt_of
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, PostsPage, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
-from timeline.posts.links import addresses, folded
+from timeline.posts.links import addresses, folded, with_own_names
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.post_reader import AskAboutAuthors, nothing_more
@@ -55,15 +53,9 @@ from timeline.timelines.profile import OwnPosts, Pins, Profiles
 
 
 def _text(call: Call) -> str:
-    """This site hides no text behind a warning, so a warning stands above the text. `@ann@this.site` becomes `@ann`,
-    which is a mention: Mastodon's servers rewrite it, too."""
+    """This site hides no text behind a warning, so a warning stands above the text."""
     text = "\n\n".join(filter(None, (call.sent.text("spoiler_text"), call.sent.text("status"))))
-    own = re.compile(rf"(?<![\w/@])(@{USERNAME})@{re.escape(call.request.get_host())}(?![\w@]|[.:-]\w)", re.IGNORECASE)
-    written, done = [], 0
-    for at, link in addresses(text):  # these stay as they are
-        written += [own.sub(r"\1", text[done:at]), link.text]
-        done = at + len(link.text)
-    return "".join((*written, own.sub(r"\1", text[done:])))
+    return with_own_names(text, call.request.get_host())
 
 
 def _refuse_what_is_not_here(sent: SentTexts) -> None:

@@ -31,7 +31,7 @@ from timeline.posts.composer import PostField, new_token, valid_token
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.feature import POSTS
 from timeline.posts.html import beginning_of
-from timeline.posts.links import folded, is_tag
+from timeline.posts.links import folded, is_tag, with_own_names
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relation import ask_stands
@@ -130,7 +130,7 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     if form.is_bound:
         form.upload(me, request.FILES)
     after = page_after(request)
-    if form.is_valid() and _taken(me, stored, form):
+    if form.is_valid() and _taken(me, stored, form, request.get_host()):
         return done(request, _("Saved."), leading_on("recovery", after))
     offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
     people = [(one.user, avatar(one.user), beginning_of(one.bio, BIO_IN_LISTS)) for one in offer.people]
@@ -139,8 +139,9 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     return form_page(request, "timeline/first_steps/first_steps.html", {**context, "next": after})
 
 
-def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm) -> bool:
-    """Whether all steps are taken; else the form has an error. `stored`: the fields of the user."""
+def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm, host: str) -> bool:
+    """Whether all steps are taken; else the form has an error. `stored`: the fields of the user; `host`: of the
+    site."""
     given, limits, who = form.cleaned_data, RateLimits(connect()), str(me.uid)
     is_other = (given["name"], given["bio"]) != (me.name, stored.get("bio", "")) or form.new_colour(me) is not None
     if is_other or form.changes_pictures():
@@ -157,8 +158,8 @@ def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm) -> bool:
     if not given["body"]:
         return True
     limits.count(POSTS, who)
-    published = Posts(connect()).publish(me.uid, NewPost(given["body"]), given["token"] or new_token())
-    if published.body == given["body"]:
+    body = with_own_names(given["body"], host)
+    if Posts(connect()).publish(me.uid, NewPost(body), given["token"] or new_token()).body == body:
         return True
     # The user went back in the browser, changed the text and sent the form again.
     form.add_error("body", _("This form was already posted. Your new text is below. You can post it now."))

@@ -368,6 +368,19 @@ def names_in(text: str) -> list[str]:
     return list(found.values())
 
 
+def with_own_names(text: str, host: str) -> str:
+    """The text with `@ann` in the place of `@ann@host`, as Mastodon's users write it, which is no mention here. Web
+    addresses stay as they are."""
+    if f"@{host.lower()}" not in text.lower():  # most texts
+        return text
+    own = re.compile(rf"(?<![\w/@])(@{USERNAME})@{re.escape(host)}(?![\w@]|[.:-]\w)", re.IGNORECASE)
+    written, done = [], 0
+    for at, link in addresses(text):
+        written += [own.sub(r"\1", text[done:at]), link.text]
+        done = at + len(link.text)
+    return "".join((*written, own.sub(r"\1", text[done:])))
+
+
 def tags_in(text: str) -> dict[str, str]:
     """The tags of a text: folded -> as typed first. In their order."""
     if not may_have_tags(text):

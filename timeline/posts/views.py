@@ -1,6 +1,7 @@
 """Writing a post: the page of the composer, publishing, changing and deleting it, and discarding a draft."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from urllib.parse import urlencode
 
@@ -38,6 +39,7 @@ from timeline.posts.entities import (
 )
 from timeline.posts.feature import POSTS
 from timeline.posts.html import about_post, described, html_of, picture_page
+from timeline.posts.links import with_own_names
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import one_post, texts_of_post
@@ -85,6 +87,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         return _with_pictures(request, pictures, [str(why)])
     RateLimits(connect()).count(POSTS, str(me.uid))
     post = form.new_post
+    post = replace(post, body=with_own_names(post.body, request.get_host()))
     try:
         published = Posts(connect()).publish(me.uid, post, form.cleaned_data["token"])
     except TargetRefused as why:
@@ -242,7 +245,8 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if form.is_valid():
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:
-            if Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures):
+            body = with_own_names(form.cleaned_data["body"], request.get_host())
+            if Posts(connect()).change(me.uid, pid, body, form.pictures):
                 messages.success(request, _("Saved."), extra_tags="posted")
             return HttpResponseRedirect(address)
         except (TooManyEdits, DescriptionMissing) as refused:

@@ -34,6 +34,19 @@ def tags(raw):
     return {key.removeprefix("tag:"): dict(raw.zrange(key, 0, -1, withscores=True)) for key in raw.keys("tag:*")}
 
 
+def test_a_name_with_the_host_of_this_site_is_a_mention_in_each_form(browser, alice, bob, raw):
+    mine = browser(alice)
+    for token, url in (("a", "/post/"), ("b", "/first-steps/")):
+        mine.post(url, {"body": "@bob@TestServer, see https://a.example/@bob@testserver", "token": token})
+    mine.post("/@alice/2/edit/", {"body": "Hello @bob@testserver"})
+    assert [raw.hget(f"post:{pid}", "body") for pid in (1, 2)] == [
+        "@bob, see https://a.example/@bob@testserver",
+        "Hello @bob",
+    ]
+    assert [raw.hget(f"post:{pid}", "mentions") for pid in (1, 2)] == ["2", "2"]
+    assert sorted(raw.zrange("notices:2", 0, -1)) == ["mention:1:1", "mention:2:1"]
+
+
 # ---- tags
 
 
