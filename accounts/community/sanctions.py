@@ -95,7 +95,8 @@ def open_appeals(store: Store, before: int | None = None) -> AppealPage:
 MOST_DAYS = 3650  # of a sanction with an end
 GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
 
-GRANTED, REFUSED = "appeal:granted", "appeal:refused"  # what decisions are called in the log
+# What the end of a sanction and decisions about appeals are called in the log.
+LIFTED, GRANTED, REFUSED = "lifted", "appeal:granted", "appeal:refused"
 
 
 class SanctionsAdmin(Refused):
@@ -166,7 +167,7 @@ class Sanctions(Repository):
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
         present = self._imposed(uid)
         _require_in_time(present)
-        self._commit(Act(what="lifted", whom=uid, by=by, reason=reason), NO_SANCTION)
+        self._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION)
 
     def _commit(self, act: Act, fields: dict[str, str]) -> None:
         job = Outbox(self._store).add(f"sanction:{act.whom}:{act.id}")
@@ -240,13 +241,13 @@ class Sanctions(Repository):
             raise NothingImposed
         return present
 
-    def standing_or_grant(self, uid: int) -> tuple[SanctionCase | None, Act | None]:
-        """As `standing`; and when nothing is imposed, the decision that has granted the person's last appeal, if one
-        has. One round trip."""
-        fields = self._store.hgetall(keys.user(uid))
-        found, appeal = case_in(uid, fields), read_appeal(uid, fields.get("appeal"))
-        answer = _answer_in(uid, appeal.act_id, fields) if found is None and appeal is not None else None
-        return found, answer if answer is not None and answer.what == GRANTED else None
+    def standing_or_end(self, uid: int) -> tuple[SanctionCase | None, Act | None]:
+        """As `standing`; and when nothing is imposed, the act of staff that has ended the last sanction, if one has:
+        LIFTED or GRANTED. Two round trips at most."""
+        found = self.standing(uid)
+        acts = Log(self._store).about(uid) if found is None else []
+        last = next((act for act in acts if act.what in (*State, LIFTED, GRANTED)), None)
+        return found, last if last is not None and last.what in (LIFTED, GRANTED) else None
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Ten round

@@ -92,11 +92,11 @@ def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
 def appeal_page(
     request: RetwisRequest, uid: int, form: AppealForm, *, token: str = "", status: int | None = None
 ) -> HttpResponse:
-    """What is imposed on a person, and their appeal or its form; else how an appeal has ended it. `token`: for a
-    suspended person. Three round trips at most."""
-    found, granted = Sanctions(connect()).standing_or_grant(uid)
+    """What is imposed on a person, and their appeal or its form; else how staff has ended it. `token`: for a suspended
+    person. Four round trips at most."""
+    found, ended = Sanctions(connect()).standing_or_end(uid)
     days = days_of(found.imposed if found is not None else None)
-    context = {"form": form, "token": token, "standing": found, "granted": granted, **days}
+    context = {"form": form, "token": token, "standing": found, "ended": ended, **days}
     return form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
 
 

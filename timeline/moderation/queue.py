@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.community.acts import StaffNotes
 from accounts.community.log import Act, Log
-from accounts.community.sanctions import GRANTED, REFUSED
+from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.community.views import SiteForm
 from accounts.media.repository import Pictures
 from accounts.signing_in.middleware import RetwisRequest
@@ -171,7 +171,7 @@ ACTS = {
     State.FROZEN: _("Account frozen"),
     State.HIDDEN: _("Account hidden"),
     State.SUSPENDED: _("Account suspended"),
-    "lifted": _("Sanction lifted"),
+    LIFTED: _("Sanction lifted"),
     GRANTED: _("Appeal granted"),
     REFUSED: _("Appeal refused"),
     Action.DISMISS: _("No rule was broken"),

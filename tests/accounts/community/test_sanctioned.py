@@ -228,6 +228,21 @@ def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, 
     assert "granted" not in client.get("/appeal/").content.decode()
 
 
+@pytest.mark.parametrize("appeals", [False, True])
+def test_a_user_reads_that_a_sanction_was_lifted_and_why(site, store, browser, bob, appeals):
+    client = browser(bob)
+    Sanctions(store).impose(BOB, State.FROZEN, "insults")
+    if appeals:
+        Sanctions(store).appeal(BOB, "It was a quotation.")
+    Sanctions(store).lift(BOB, ALICE, "A mistake of <ours>.")
+    page = client.get("/appeal/").content.decode()
+    assert "There are no restrictions on your account." in page
+    assert "The moderators have lifted the last one." in page
+    assert "A mistake of &lt;ours&gt;." in page
+    Sanctions(store).impose(BOB, State.FROZEN, "insults again", until=1)  # it has ended by itself
+    assert "mistake" not in client.get("/appeal/").content.decode()
+
+
 def test_a_user_whose_appeal_was_refused_never_reads_that_it_was_granted(site, store, browser, bob):
     client = browser(bob)
     Sanctions(store).impose(BOB, State.FROZEN, "insults")
