@@ -37,6 +37,7 @@ from retwis_site.store.rate_limits import RateLimits
 
 
 @guards.for_passwords
+@guards.keeps_opener
 @guards.never_store
 def authorize(request: RetwisRequest) -> HttpResponse:
     """Shows what an app asks for; a POST with `allow` gives it a code. Only a button leads to the app, and only to an

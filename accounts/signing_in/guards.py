@@ -31,7 +31,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES
 from retwis_site.http.security_headers import KEPT, OPENER
 from retwis_site.identity import FOR_STAFF
-from retwis_site.rendering.pages import error_page, has_text, kept_fields
+from retwis_site.rendering.pages import error_page, has_text, kept_fields, page_of_exception
 from retwis_site.store.client import connect
 from retwis_site.store.replies import trip
 
@@ -79,11 +79,19 @@ def for_secrets(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponse
 
 
 def keeps_opener(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
-    """A view that may stand on the way to the consent of an app."""
+    """A view that may stand on the way to the consent of an app, or is that. So may its error pages."""
 
     def keeping(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        response = view(*args, **kwargs)
-        _keep_opener(response, page_after(cast(HttpRequest, args[0])))
+        request = cast(HttpRequest, args[0])
+        try:
+            response = view(*args, **kwargs)
+        except Exception as error:
+            page = page_of_exception(request, error)
+            if page is None:
+                raise
+            _keep_opener(page, request.path)
+            response = page
+        _keep_opener(response, page_after(request))
         return response
 
     return update_wrapper(keeping, view)

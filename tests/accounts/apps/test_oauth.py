@@ -8,6 +8,7 @@ from html import unescape
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
+import redis
 
 from accounts.apps.repository import OUT_OF_BAND
 from accounts.signing_in.passwords import HASHING
@@ -16,6 +17,7 @@ from tests.support.apps import App
 from tests.support.hashers import busy
 from tests.support.http.security_headers import POLICY
 from tests.support.people import PASSWORD
+from tests.support.stores.seam import broken_store
 
 HOME = "https://tusky.app/callback?a=1"
 REGISTRATION = {"client_name": "Tusky", "redirect_uris": f"{HOME}\ntusky://back", "scopes": "read write"}
@@ -195,6 +197,18 @@ def test_all_pages_that_lead_a_window_to_the_consent_keep_its_opener(tusky, brow
     who = browser(alice if page in ("/first-steps/", "/settings/recovery/") else None)
     for answer in (who.get(page, {"next": address(tusky)}), who.post(page, {"next": address(tusky)})):
         assert answer["Cross-Origin-Opener-Policy"] == "unsafe-none", (answer.status_code, answer.headers)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_an_error_page_on_the_way_to_the_consent_keeps_the_opener_too(tusky, browser, alice, method):
+    me, visitor = browser(alice), browser()
+    login = {"username": "alice", "password": PASSWORD, "next": address(tusky)}
+    with broken_store(redis.ConnectionError()):
+        answers = [getattr(me, method)(address(tusky)), visitor.post("/login/", login)]
+    assert [(one.status_code, one["Cross-Origin-Opener-Policy"]) for one in answers] == [(503, "unsafe-none")] * 2
+    with broken_store(redis.ConnectionError()):
+        other = visitor.post("/login/", {**login, "next": "/people/"})
+    assert (other.status_code, other["Cross-Origin-Opener-Policy"]) == (503, "same-origin")
 
 
 def test_a_user_does_not_allow_it_or_takes_another_account(tusky, browser, alice, raw):
