@@ -539,31 +539,6 @@ def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_re
     assert not any(doctor_findings(capsys)[0].values())
 
 
-def test_new_members_stand_with_their_first_posts_and_none_is_left_out(staff, carol, store, raw):
-    for number in range(25):
-        register(store, f"person{number}")
-    names = [f"person{number}" for number in range(25)]
-    raw.zadd(
-        "users_by_time", dict.fromkeys(["bob", *names[:3]], 2000) | {n: 2001 + i for i, n in enumerate(names[3:21])}
-    )
-    raw.zadd("users_by_time", {"Alice": 1, "carol": 1} | dict.fromkeys(names[21:], 1))
-    pages = [staff.get("/moderation/new/").content.decode(), staff.get("/moderation/new/?before=2000").content.decode()]
-    found = [re.findall(r'href="/moderation/people/(\w+)/"><bdi>', page) for page in pages]
-    assert (len(found[0]), {*found[0]}) == (22, {"bob", *names[:21]})
-    assert {*found[1]} == {"Alice", "carol", *names[21:]}
-    assert 'href="?before=2000"' in pages[0]
-    assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/moderation/people/bob/1/", pages[0], re.S)
-
-
-def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(staff, store, raw, alice):
-    Reposts(store).repost(ALICE, 1, BOB)
-    assert staff.get("/moderation/new/").content.decode().count("No posts yet") == 2
-    publish(raw, store, alice, "Buy mine!")
-    page = staff.get("/moderation/new/").content.decode()
-    assert "Buy mine!" in page
-    assert page.count("No posts yet") == 1
-
-
 def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     staff, browser, site, bob, carol, store, raw, capsys
 ):
