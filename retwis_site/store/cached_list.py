@@ -78,10 +78,10 @@ class ListContent:
 
 def parse_whole(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
     """Parse all entries of the list `key`."""
-    ids, complete_down_to, has_token = _parsed(key, entries)
     if len(entries) >= MAYBE_CUT_FROM // shards:
-        content = _content_of_part(ids[: TRUSTED // shards], complete_down_to, has_token)
+        content = _content_of_part(*_parsed(key, entries, TRUSTED // shards))
         return replace(content, complete=content.complete and entries.count(PADDING) <= MOST_PADDING // shards)
+    ids, complete_down_to, _ = _parsed(key, entries, len(entries))
     lowest = complete_down_to or 0
     return ListContent(_down_to(lowest, ids), lowest, complete=complete_down_to is not None)
 
@@ -90,12 +90,12 @@ def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent
     """Parse the entries of the list `key` that a first page reads."""
     if len(entries) <= FIRST_READ // shards:
         return parse_whole(key, entries, shards)
-    ids, complete_down_to, has_token = _parsed(key, entries)
-    return _content_of_part(ids[: FIRST_TRUSTED // shards], complete_down_to, has_token)
+    return _content_of_part(*_parsed(key, entries, FIRST_TRUSTED // shards))
 
 
-def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
-    """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
+def _parsed(key: str, entries: Sequence[str], most: int) -> tuple[list[int], int | None, bool]:
+    """The highest ids, unique, newest first, at most `most`; the highest complete-down-to id, None without one; whether
+    there is a token. To make a number of a text costs more than all else here, so only these ids are made."""
     texts = sorted(dict.fromkeys(entries))  # nearly sorted already
     first, end = bisect_left(texts, "0"), bisect_left(texts, ":")  # what comes after "9"
     decimal, others = texts[first:end], texts[:first] + texts[end:]
@@ -103,8 +103,8 @@ def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bo
     if decimal and decimal[0] == "0":  # no post has this id
         complete.append(0)
         del decimal[0]
-    ids = stored_numbers(key, decimal)
-    ids.sort(reverse=True)  # texts of one length are sorted already
+    decimal.sort(key=len)  # in the order of their numbers now
+    ids = stored_numbers(key, decimal[-most:])[::-1]
     for entry in others:
         if not entry.startswith(MARKS):
             note_bad(key, entry)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import dropwhile
+from operator import itemgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import redis
@@ -33,7 +34,7 @@ from retwis_site.store.commands import Commands
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
-from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
+from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queue, Queued, Transport
 from retwis_site.store.replies import Handle, Question, Reply, Scored
 from retwis_site.store.schema import Gate
 
@@ -47,7 +48,7 @@ MOST_LOOKED_AT = 2000  # keys, by one SCAN: up to 8 ms, in which the server does
 class Batch:
     """Queued commands, with the handles that get their replies."""
 
-    queued: list[Queued] = field(default_factory=list)
+    queued: Queue = field(default_factory=Queue)
     handles: list[tuple[Reply[Any], int]] = field(default_factory=list)  # of one command each, with its place
     # One handle for several commands, and what its value is made of.
     parts: list[tuple[Reply[Any], slice, Callable[[list[Any]], Any]]] = field(default_factory=list)
@@ -93,13 +94,17 @@ class Pipe(Commands):
         """Queue the commands of a question about a user."""
         prefix = kinds.PREFIX
         queued = [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in question.parts]
-        return self._queue_each(queued, partial(question.read, uid))
+        return self._queue_each(queued, partial(question.read, uid), question.packed(prefix, uid))
 
-    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
+    def _queue_each(
+        self, queued: Sequence[Queued], read: Callable[[list[Any]], T], packed: bytes | None = None
+    ) -> Reply[T]:
         reply: Reply[T] = Reply()
         batch = self._batch
         first = len(batch.queued)
         batch.queued += queued
+        if packed is not None:
+            batch.queued.packed += ((first, len(batch.queued), packed),)
         batch.parts.append((reply, slice(first, len(batch.queued)), read))
         return reply
 
@@ -131,8 +136,10 @@ class _WatchedPipe(Pipe):
         self._batch.queued[-1] = (asked(command), options)
         return reply
 
-    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
-        return super()._queue_each([(asked(command), options) for command, options in queued], read)
+    def _queue_each(
+        self, queued: Sequence[Queued], read: Callable[[list[Any]], T], packed: bytes | None = None
+    ) -> Reply[T]:
+        return super()._queue_each([(asked(command), options) for command, options in queued], read, packed)
 
 
 class Store(Commands):
@@ -156,7 +163,7 @@ class Store(Commands):
         """Send commands together; returns the replies in the same order. One round trip. Raises StoreError."""
         if self.gate is not None and not self.gate.is_open:
             self.gate.pass_(_names(queued))
-        with self.round_trip([command for command, _ in queued]):
+        with self.round_trip([*map(itemgetter(0), queued)]):
             replies = self.transport.exchange(queued)
         try:
             return checked(queued, replies)

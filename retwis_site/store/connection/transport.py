@@ -9,6 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 import redis
@@ -23,6 +24,14 @@ Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for
 AS_SENT: dict[str, Any] = {}  # the options of a command whose reply redis-py does not convert
 
 _pack: Callable[[Any], bytes] = pack_command
+_command: Callable[[Queued], Command] = itemgetter(0)
+
+
+class Queue(list[Queued]):
+    """Queued commands. Those of questions are packed already."""
+
+    # The place of the first command of each, the place behind its last one, and the bytes of all.
+    packed: tuple[tuple[int, int, bytes], ...] = ()
 
 
 # What is called with the first commands of each new connection, before they are sent. If it raises, they are not sent.
@@ -159,17 +168,23 @@ class BorrowedConnection:
             if self._before_first is not None and self._connection.is_new:  # greeted, and nothing was sent
                 self._before_first(queued)
                 self._connection.is_new = False
-            self._connection.send_packed_command(self._packed([command for command, _ in queued]))
+            self._connection.send_packed_command(self._packed(queued))
         except BaseException:
             self.cut()
             raise
 
-    def _packed(self, commands: Sequence[Command]) -> list[bytes]:
+    def _packed(self, queued: Sequence[Queued]) -> list[bytes]:
+        parts: list[bytes] = []
+        at = 0
         try:
-            return [b"".join(map(_pack, commands))]
+            for first, end, packed in queued.packed if isinstance(queued, Queue) else ():
+                parts += (*map(_pack, map(_command, queued[at:first])), packed)
+                at = end
+            parts += map(_pack, map(_command, queued[at:]))
+            return [b"".join(parts)]
         except UnicodeEncodeError:  # the text was read from bytes that are not UTF-8; the connection restores them
             encode = self._connection.encoder.encode
-            return [_pack((name, *map(encode, rest))) for name, *rest in commands]
+            return [_pack((name, *map(encode, rest))) for (name, *rest), _ in queued]
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
         """The replies to the commands that were written."""
@@ -213,8 +228,8 @@ class BorrowedConnection:
 class _WatchedConnection(BorrowedConnection):
     """Counts the bytes that are sent and received."""
 
-    def _packed(self, commands: Sequence[Command]) -> list[bytes]:
-        packed = super()._packed(commands)
+    def _packed(self, queued: Sequence[Queued]) -> list[bytes]:
+        packed = super()._packed(queued)
         recorder.add_bytes(sent=sum(map(len, packed)))
         return packed
 

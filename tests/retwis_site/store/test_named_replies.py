@@ -4,12 +4,16 @@ import inspect
 import math
 
 import pytest
+from hiredis import pack_command
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Pipe, connect_exactly
 from retwis_site.store.commands import Commands
 from retwis_site.store.connection.recorder import Recording, keys_of
+from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.replies import NoReplyYet, Question, Reply, Result, scored
 
 
@@ -113,6 +117,30 @@ def test_a_question_is_asked_about_one_user_after_another(store, raw):
     uid, following, [first, since, second, score], name = bob.value
     assert (uid, following, first, float(since), second, float(score), name) == (2, 0, "1", 100, "4", 2, "Bob")
     assert [keys_of(command) for command in recorded.commands[1:4]] == [("following:1",), ("followers:1",), ("user:1",)]
+
+
+@given(st.integers(1, LARGEST_ID), st.sampled_from(["", "site:"]))
+def test_a_question_is_packed_as_its_commands_are_one_by_one(uid, prefix):
+    key_of = ("following", "followers", "user")
+    rest = ([], ["0", "1", "WITHSCORES"], ["name"])
+    one_by_one = [
+        pack_command((name, f"{prefix}{kind}:{uid}", *more))
+        for name, kind, more in zip(("ZCARD", "ZREVRANGE", "HGET"), key_of, rest, strict=True)
+    ]
+    assert FOLLOWS.packed(prefix, uid) == b"".join(one_by_one)
+
+
+@pytest.mark.parametrize("text", ["Bob", "Bob \udcff"])  # the second one was read from bytes that are not UTF-8
+def test_questions_and_single_commands_get_their_own_replies(raw, text):
+    store = connect_exactly()
+    raw.zadd("following:1", {"2": 100})
+    pipe = store.pipeline()
+    pipe.hset("user:1", {"name": text})
+    alice, name = pipe.ask(FOLLOWS, 1), pipe.hget("user:1", "name")
+    bob, following = pipe.ask(FOLLOWS, 2), pipe.zcard("following:1")
+    pipe.execute()
+    assert (alice.value, bob.value) == ((1, 1, [], text), (2, 0, [], None))
+    assert (name.value, following.value) == (text, 1)
 
 
 def test_scores_in_the_reply_of_a_question_are_numbers():
