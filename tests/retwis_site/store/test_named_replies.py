@@ -5,8 +5,7 @@ import math
 
 import pytest
 from hiredis import pack_command
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
