@@ -95,7 +95,8 @@ def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent
 
 def _parsed(key: str, entries: Sequence[str], most: int) -> tuple[list[int], int | None, bool]:
     """The highest ids, unique, newest first, at most `most`; the highest complete-down-to id, None without one; whether
-    there is a token. To make a number of a text costs more than all else here, so only these ids are made."""
+    there is a token. To make a number of a text costs more than all else here, so only these ids are made. A bad text
+    among the highest takes the place of an id."""
     texts = sorted(dict.fromkeys(entries))  # nearly sorted already
     first, end = bisect_left(texts, "0"), bisect_left(texts, ":")  # what comes after "9"
     decimal, others = texts[first:end], texts[:first] + texts[end:]

@@ -324,22 +324,22 @@ def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
 def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
     """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
     pipe = store.pipeline()
-    asked = ask(pipe, *args, **kwargs)
+    handle = ask(pipe, *args, **kwargs)
     pipe.execute()
-    return asked.value
+    return handle.value
 
 
 def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
     """As `answers`, where `ask` returns several handles: they have their values."""
     pipe = store.pipeline()
-    asked = {one: ask(pipe, one) for one in some}
+    found = {one: ask(pipe, one) for one in some}
     pipe.execute()
-    return asked
+    return found
 
 
 def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
     """What `ask` asks of each of them, all different. One round trip; none without any."""
-    return {one: asked.value for one, asked in handles(store, ask, some).items()}
+    return {one: handle.value for one, handle in handles(store, ask, some).items()}
 
 
 def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:

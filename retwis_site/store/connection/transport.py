@@ -28,9 +28,9 @@ _command: Callable[[Queued], Command] = itemgetter(0)
 
 
 class Queue(list[Queued]):
-    """Queued commands. Those of questions are packed already."""
+    """Queued commands, to which others are only added. Those of questions are packed already."""
 
-    # The place of the first command of each, the place behind its last one, and the bytes of all.
+    # Of each question: the place of its first command, the place behind its last one, and the bytes of all of them.
     packed: tuple[tuple[int, int, bytes], ...] = ()
 
 

@@ -129,6 +129,7 @@ def test_a_question_is_packed_as_its_commands_are_one_by_one(uid, prefix):
     assert FOLLOWS.packed(prefix, uid) == b"".join(one_by_one)
 
 
+@pytest.mark.in_order  # else the commands are sent one by one
 @pytest.mark.parametrize("text", ["Bob", "Bob \udcff"])  # the second one was read from bytes that are not UTF-8
 def test_questions_and_single_commands_get_their_own_replies(raw, text):
     store = connect_exactly()

@@ -8,7 +8,7 @@ A process may die between two groups, too.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ class Scattering:
         """Let each slot belong to another server, by chance."""
         self._servers.clear()
 
-    def exchange(self, transport: OneServer, queued: list[Queued]) -> list[Any]:
+    def exchange(self, transport: OneServer, queued: Sequence[Queued]) -> list[Any]:
         """As `OneServer.exchange`, a server at a time. Commands that only read have no order in any case, unless
         something happens between them."""
         if self.between is nothing and not may_write([command for command, _ in queued]):
@@ -95,7 +95,7 @@ def scattered(seed: str) -> Iterator[Scattering]:
     """In this block each round trip to one server, a proxy or a primary is taken apart."""
     scattering = Scattering(f"{SEED}:{seed}")
     previous = OneServer.exchange
-    OneServer.exchange = lambda transport, queued: scattering.exchange(transport, list(queued))  # type: ignore[method-assign]
+    OneServer.exchange = lambda transport, queued: scattering.exchange(transport, queued)  # type: ignore[method-assign]
     _now.append(scattering)
     try:
         yield scattering
