@@ -1,5 +1,5 @@
-"""Pictures that nothing shows any more are removed. Pictures in the file of a whole site and in the personal download,
-and what `doctor` and `cleanup` look for."""
+"""Upkeep of pictures: the job that removes those that nothing shows any more, their lines in the file of a site and in
+the personal download, and what `doctor` and `cleanup` look for."""
 
 import base64
 import binascii

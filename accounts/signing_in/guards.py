@@ -98,7 +98,7 @@ def keeps_opener(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespons
 
 
 def _keep_opener(response: HttpResponseBase, after: str) -> None:
-    if after.partition("?")[0] == reverse("oauth_authorize"):
+    if after.partition("?")[0].rstrip("/") == reverse("oauth_authorize"):
         response[OPENER] = KEPT
 
 

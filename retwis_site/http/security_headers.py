@@ -26,7 +26,7 @@ POLICY = "; ".join(
 # Of a page whose form leads to an app, and of the redirect to it. Chromium asks `form-action` for each redirect that
 # follows, and only the app knows where its address leads on to: to its own pages at another host, or to the program on
 # a phone. Apps that have opened a window for the consent wait for what is said there, and until it is closed: so the
-# pages on the way there keep the opener (`guards.keeps_opener`), but for those of a request that no view has seen.
+# pages on the way there keep the opener (`guards.keeps_opener`), but for those that come before a view.
 OPENER = "Cross-Origin-Opener-Policy"
 KEPT = "unsafe-none"
 OF_CONSENT = {"Content-Security-Policy": POLICY.replace("form-action 'self'; ", ""), OPENER: KEPT}

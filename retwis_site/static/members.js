@@ -49,9 +49,7 @@ async function follow(button) {
   if (!stream) return;
   const you = document.getElementById("you");
   if (you.getBoundingClientRect().top >= stream.getBoundingClientRect().bottom) {
-    const { top } = newer.getBoundingClientRect();
-    await poll();
-    return scrollBy(0, newer.getBoundingClientRect().top - top); // the next button stays under the finger
+    return poll(newer); // the next button stays under the finger
   }
   const home = await load(siteTop);
   if (!home.page.querySelector("#stream article")) return;
@@ -119,13 +117,15 @@ document.addEventListener("toggle", ({ target }) => {
 
 const POLL = 15_000; // milliseconds
 
-async function poll() {
+/** `stays`: what keeps its place in the window, whatever comes above it. */
+async function poll(stays) {
   const asks = document.querySelector("[data-asks]");
   if (!asks) return;
   const address = new URL(asks.dataset.asks, location);
   address.searchParams.set("known", document.getElementById("known").value);
   const { ok, page } = await ask(address);
   if (!ok || !asks.isConnected) return; // another part has shown newer posts meanwhile
+  const top = stays?.getBoundingClientRect().top;
   for (const id of ["news", "arrived"]) {
     const newer = page.getElementById(id);
     const older = document.getElementById(id);
@@ -134,8 +134,10 @@ async function poll() {
     if (older) replace(older, newer);
     else fill("arrivals", newer);
   }
+  if (stays) scrollBy(0, stays.getBoundingClientRect().top - top);
   countInTitle();
 }
+
 async function keepPolling() {
   await poll();
   setTimeout(keepPolling, POLL); // after the answer: on a line that carries none, requests would pile up

@@ -35,7 +35,7 @@ from timeline.posts.composer import EditForm, PostForm, alt_of
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, PostsPage, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
-from timeline.posts.links import addresses, folded, with_own_names
+from timeline.posts.links import folded, with_own_names
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.post_reader import AskAboutAuthors, nothing_more

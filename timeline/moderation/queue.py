@@ -56,7 +56,7 @@ class Reported(NamedTuple):
         return self.newest.about.pid or 0
 
 
-class Queue(NamedTuple):
+class OpenReports(NamedTuple):
     """A page of open reports."""
 
     things: list[Reported]
@@ -64,7 +64,7 @@ class Queue(NamedTuple):
     older: int | None  # the cursor of the next page
 
 
-def queue(store: Store, before: int | None, me: int) -> Queue:
+def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     """The newest READ open reports below this id, grouped, without those about the viewer that are left to others.
     Three round trips; one more with some about the viewer."""
     reports = Reports(store).open(before, READ)
@@ -72,7 +72,7 @@ def queue(store: Store, before: int | None, me: int) -> Queue:
     left = 0 if not own or may_see(store, me, me) else len(own)
     shown = [one for one in reports if not left or one.about.whom != me]
     names = names_of(store, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
-    return Queue(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
+    return OpenReports(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
 
 
 def ask_names(pipe: Pipe, uids: Collection[int]) -> Result[dict[int, str]]:

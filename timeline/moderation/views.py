@@ -467,7 +467,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     trips at most."""
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
-    page = queue.queue(store, before, me.uid) if appealed is None else queue.Queue([], 0, None)
+    page = queue.open_reports(store, before, me.uid) if appealed is None else queue.OpenReports([], 0, None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
     names = queue.names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {

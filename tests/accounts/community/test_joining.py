@@ -260,7 +260,7 @@ def test_who_was_approved_comes_to_the_first_steps_until_home_has_shown_a_post(b
     Answers(store).approve("dora", Applications(store).find("dora").at, by=0)
     login, dora = {"username": "dora", "password": PASSWORD}, browser()
     assert dora.post("/login/", {**login, "next": "/"})["Location"] == "/first-steps/"
-    assert "Recovery codes come next" in page_of(dora.get("/first-steps/"))
+    assert "After you save, you get recovery codes" in page_of(dora.get("/first-steps/"))
     assert browser().post("/login/", {**login, "next": "/people/"})["Location"] == "/first-steps/?next=%2Fpeople%2F"
     dora.post("/post/", {"body": "Birds!"})
     assert "Birds!" in page_of(dora.get("/"))
