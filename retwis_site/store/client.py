@@ -34,7 +34,7 @@ from retwis_site.store.commands import Commands
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
-from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queue, Queued, Transport
+from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queue, Queued, Transport, pack
 from retwis_site.store.replies import Handle, Question, Reply, Scored
 from retwis_site.store.schema import Gate
 
@@ -94,7 +94,7 @@ class Pipe(Commands):
         """Queue the commands of a question about a user."""
         prefix = kinds.PREFIX
         queued = [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in question.parts]
-        return self._queue_each(queued, partial(question.read, uid), question.packed(prefix, uid))
+        return self._queue_each(queued, partial(question.read, uid), packed(question, prefix, uid))
 
     def _queue_each(
         self, queued: Sequence[Queued], read: Callable[[list[Any]], T], packed: bytes | None = None
@@ -126,6 +126,17 @@ class Pipe(Commands):
         """Empty the queue; returns what was queued, for a caller that sends it itself."""
         batch, self._batch = self._batch, Batch()
         return batch
+
+
+def packed(question: Question[Any], prefix: str, uid: int) -> bytes:
+    """The commands of a question as they are sent. To pack each of them takes four times as long."""
+    text = b"%d" % uid
+    around = question.around.get((prefix, len(text)))
+    if around is None:
+        mark = "\0" * len(text)
+        commands = [pack((name, f"{prefix}{word}:{mark}", *rest)) for name, word, rest in question.parts]
+        around = question.around[prefix, len(text)] = b"".join(commands).split(mark.encode())
+    return text.join(around)
 
 
 class _WatchedPipe(Pipe):

@@ -18,8 +18,6 @@ from collections.abc import Callable, Generator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from hiredis import pack_command
-
 from retwis_site.store.kinds import OfId
 
 if TYPE_CHECKING:
@@ -36,8 +34,6 @@ E = TypeVar("E")
 F = TypeVar("F")
 G = TypeVar("G")
 T_co = TypeVar("T_co", covariant=True)
-
-_pack: Callable[[Any], bytes] = pack_command
 
 
 class NoReplyYet(Exception):
@@ -96,17 +92,8 @@ class Question(Generic[T]):
         self.parts = [
             (name, kind if isinstance(kind, str) else kind.word, [*map(str, rest)]) for name, kind, *rest in commands
         ]
-        self._packed: dict[tuple[str, int], list[bytes]] = {}  # what stands around the uid, by prefix and its length
-
-    def packed(self, prefix: str, uid: int) -> bytes:
-        """The commands as they are sent. To pack each of them takes four times as long."""
-        text = b"%d" % uid
-        around = self._packed.get((prefix, len(text)))
-        if around is None:
-            mark = "\0" * len(text)
-            packed = [_pack((name, f"{prefix}{word}:{mark}", *rest)) for name, word, rest in self.parts]
-            around = self._packed[prefix, len(text)] = b"".join(packed).split(mark.encode())
-        return text.join(around)
+        # What stands around the uid where the commands are packed: by the prefix of keys, and the length of the uid.
+        self.around: dict[tuple[str, int], list[bytes]] = {}
 
 
 def together(*questions: Question[Any], read: Callable[..., T]) -> Question[T]:

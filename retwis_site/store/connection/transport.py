@@ -23,7 +23,7 @@ from retwis_site.store.connection.recorder import Command, CountedSocket
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 AS_SENT: dict[str, Any] = {}  # the options of a command whose reply redis-py does not convert
 
-_pack: Callable[[Any], bytes] = pack_command
+pack: Callable[[Any], bytes] = pack_command
 _command: Callable[[Queued], Command] = itemgetter(0)
 
 
@@ -178,13 +178,13 @@ class BorrowedConnection:
         at = 0
         try:
             for first, end, packed in queued.packed if isinstance(queued, Queue) else ():
-                parts += (*map(_pack, map(_command, queued[at:first])), packed)
+                parts += (*map(pack, map(_command, queued[at:first])), packed)
                 at = end
-            parts += map(_pack, map(_command, queued[at:]))
+            parts += map(pack, map(_command, queued[at:]))
             return [b"".join(parts)]
         except UnicodeEncodeError:  # the text was read from bytes that are not UTF-8; the connection restores them
             encode = self._connection.encoder.encode
-            return [_pack((name, *map(encode, rest))) for (name, *rest), _ in queued]
+            return [pack((name, *map(encode, rest))) for (name, *rest), _ in queued]
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
         """The replies to the commands that were written."""

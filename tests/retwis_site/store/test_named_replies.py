@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect_exactly
+from retwis_site.store.client import Pipe, connect_exactly, packed
 from retwis_site.store.commands import Commands
 from retwis_site.store.connection.recorder import Recording, keys_of
 from retwis_site.store.ids import LARGEST_ID
@@ -126,7 +126,7 @@ def test_a_question_is_packed_as_its_commands_are_one_by_one(uid, prefix):
         pack_command((name, f"{prefix}{kind}:{uid}", *more))
         for name, kind, more in zip(("ZCARD", "ZREVRANGE", "HGET"), key_of, rest, strict=True)
     ]
-    assert FOLLOWS.packed(prefix, uid) == b"".join(one_by_one)
+    assert packed(FOLLOWS, prefix, uid) == b"".join(one_by_one)
 
 
 @pytest.mark.in_order  # else the commands are sent one by one
