@@ -94,17 +94,15 @@ class Pipe(Commands):
         """Queue the commands of a question about a user."""
         prefix = kinds.PREFIX
         queued = [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in question.parts]
-        return self._queue_each(queued, partial(question.read, uid), packed(question, prefix, uid))
+        queue = self._batch.queued
+        queue.packed += ((len(queue), len(queue) + len(queued), packed(question, prefix, uid)),)
+        return self._queue_each(queued, partial(question.read, uid))
 
-    def _queue_each(
-        self, queued: Sequence[Queued], read: Callable[[list[Any]], T], packed: bytes | None = None
-    ) -> Reply[T]:
+    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
         reply: Reply[T] = Reply()
         batch = self._batch
         first = len(batch.queued)
         batch.queued += queued
-        if packed is not None:
-            batch.queued.packed += ((first, len(batch.queued), packed),)
         batch.parts.append((reply, slice(first, len(batch.queued)), read))
         return reply
 
@@ -147,10 +145,8 @@ class _WatchedPipe(Pipe):
         self._batch.queued[-1] = (asked(command), options)
         return reply
 
-    def _queue_each(
-        self, queued: Sequence[Queued], read: Callable[[list[Any]], T], packed: bytes | None = None
-    ) -> Reply[T]:
-        return super()._queue_each([(asked(command), options) for command, options in queued], read, packed)
+    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
+        return super()._queue_each([(asked(command), options) for command, options in queued], read)
 
 
 class Store(Commands):

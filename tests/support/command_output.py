@@ -74,9 +74,9 @@ def doctor(capsys, *options):
     """Run `doctor`. Returns the exit code, the errors and the orphans: label -> number of findings."""
     code, report = report_of(capsys, *options)
     assert report["ok"] == (code == 0)
-    errors = {one["check"]: one["found"] for one in report["errors"]}
     assert [one["stopped"] for one in report["errors"] if one["stopped"]] == []
-    return code, errors, {one["check"]: one["found"] for one in report["debris"]}
+    errors, orphans = [{one["check"]: one["found"] for one in report[part]} for part in ("errors", "debris")]
+    return code, errors, orphans
 
 
 def doctor_findings(capsys, *options):

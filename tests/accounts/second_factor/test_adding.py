@@ -59,7 +59,7 @@ def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
 
 
 def test_a_form_that_is_sent_twice_and_a_later_look_at_the_page_say_that_the_app_is_there(client, raw, app):
-    """A browser shows the second answer. Whoever reads "Wrong code" there may remove the app from the phone."""
+    """Of a form that is sent twice, a browser shows the second answer. A "Wrong code" there would be untrue."""
     app.secret, key = begin(client)
     sent = {"key": key, "code": app.code()}
     assert client.post(ADD_APP, sent)["Location"] == CODES
