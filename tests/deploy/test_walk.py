@@ -155,7 +155,8 @@ def test_a_request_keeps_its_id_and_a_wrong_one_is_replaced(machine):
     assert machine.browser(**{"X-Request-ID": "from-a-client-1"}).ask("/").headers["X-Request-ID"] == "from-a-client-1"
     made = machine.browser(**{"X-Request-ID": "no id: <b>"}).ask("/").headers["X-Request-ID"]
     assert len(made) == 32
-    assert f"id {made}\n" in machine.path("var/log/nginx/retwis.log").read_text()
+    log = machine.path("var/log/nginx/retwis.log")
+    wait_until(lambda: f"id {made}\n" in log.read_text(), "the line of the request")  # nginx writes it after the answer
 
 
 def test_the_answer_to_head_has_no_body_and_no_line_of_its_own(machine):
