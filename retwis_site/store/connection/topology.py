@@ -56,7 +56,8 @@ def parsed(url: str, where: str) -> ConnectionOptions:
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
         raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None
     try:
-        redis.ConnectionPool.from_url(url).make_connection()  # sends nothing
+        # Sends nothing. For `driver_info`, redis-py would read the metadata of its package: a millisecond.
+        redis.ConnectionPool.from_url(url, driver_info=None).make_connection()
     except (TypeError, ValueError, AttributeError, redis.RedisError):
         fix = "Write it like rediss://host?ssl_ca_certs=/path/to/ca.pem."
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
