@@ -144,8 +144,9 @@ def slow(of_logger):
 
 
 @pytest.fixture
-def lasting(store):
-    """`lasting(2.0, work)`: a request that takes two seconds, and does this work in the store."""
+def lasting(store, settings):
+    """`lasting(2.0, work)`: a request that takes two seconds and does this work in the store. One second is slow."""
+    settings.SLOW_REQUEST_MS = 1000
 
     def ask(seconds, work):
         def view(request):
