@@ -19,9 +19,8 @@ from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_de
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
 from timeline.relations.relation import Relation
-from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
-from timeline.timelines.profile import NUMBERS
+from timeline.timelines.profile import NUMBERS, Numbers
 
 # ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
 

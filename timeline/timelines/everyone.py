@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 
@@ -19,7 +20,6 @@ from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule, ask_latest_acted
 from timeline.posts.repository import Posts
-from timeline.timelines.entities import EveryonePage
 from timeline.timelines.pagination import Part, ReadPosts, fill
 
 # ---- The ids of the global timeline: one list, or TIMELINE_SHARDS of them on as many servers, read as one.
@@ -119,6 +119,13 @@ class EveryoneList:
 
 
 NEWEST_USERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class EveryonePage:
+    newest_users: list[str]  # usernames, newest first
+    page: PostsPage
+    at_the_cap: bool  # older posts exist, but this timeline does not keep them
 
 
 class EveryoneTimeline:

@@ -3,6 +3,7 @@ list."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -32,7 +33,6 @@ from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, PostsOf
 from timeline.relations import relations
 from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
-from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, ReadPosts
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
@@ -41,6 +41,18 @@ MOST_PROLIFIC = 20  # users and tags of which a rebuild reads LONG_SLICE more id
 LONG_SLICE = 100  # ids
 FIRST_PAGE = Part()
 SPARE = 5  # ids that a page reads besides its own: replies to people who are not followed are hidden
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    viewer: User
+    counts: relations.FollowCounts
+    page: PostsPage
+    seen: int | None  # the highest id that earlier first pages have shown; None: no page has shown a post
+    listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
+    has_more: bool  # whether the home may have posts below these ids
+    hidden: frozenset[int]  # uids of the latest people whom lists leave out for the viewer
+    newest: int  # the highest id of a post on the page that is not ahead; 0 without one
 
 
 class Homes(Repository):

@@ -30,14 +30,10 @@ from timeline.posts.composer import composer
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.html import cards, html_of, phrases
 from timeline.posts.links import tags_in
-from timeline.relations.html import (
-    COMMON_FOLLOWERS,
-    COMMON_FOLLOWING,
-    counts_of,
-    known_followers,
-    stance_button,
-)
-from timeline.timelines.entities import EveryonePage, HomePage, Numbers, ProfilePage, Tab
+from timeline.relations.html import COMMON_FOLLOWERS, COMMON_FOLLOWING, counts_of, known_followers, stance_button
+from timeline.timelines.everyone import EveryonePage
+from timeline.timelines.home import HomePage
+from timeline.timelines.profile import Numbers, ProfilePage, Tab
 
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from math import inf
 from typing import Any, NamedTuple
 
@@ -56,7 +57,6 @@ from timeline.relations.relations import (
     ask_follow_counts,
     follow_counts,
 )
-from timeline.timelines.entities import Numbers, ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
@@ -95,6 +95,31 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 
 
 # ---- Profile
+
+
+class Tab(StrEnum):
+    """Which posts of a user a profile shows."""
+
+    POSTS = "posts"  # what they wrote to everyone, and what they reposted
+    REPLIES = "replies"  # all that they wrote, and nothing else: a profile says how many posts it has
+
+
+class Numbers(NamedTuple):
+    """The numbers of a user, each of them the length of a list."""
+
+    follows: FollowCounts
+    written: int | None  # posts, without reposts; None in a database of the official Retwis that was not adopted
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePage:
+    person: User
+    about: ProfileTexts
+    numbers: Numbers
+    relation: ViewerRelation
+    page: PostsPage
+    pinned: Post | None  # shown first; it may stand in `page`, too
+    tab: Tab
 
 
 SPARE = 9  # ids that are read besides those of a page, while it is not known which of them the tab leaves out
@@ -256,7 +281,14 @@ class Profiles(Repository):
             _keep_compared(mine, person.uid, numbers.follows, common)
         relation = ViewerRelation(is_me=viewer.uid == person.uid)
         if mine and common:
-            relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
+            relation = ViewerRelation(
+                following=mine.between.following,
+                hiding=mine.between.hiding,
+                common_followers=common.followers.number,
+                common_following=common.following.number,
+                follows_me=mine.between.follows_me,
+                known=self._known(common.known, HiddenPeople(mine.uid, acted.hidden)),
+            )
         about = ProfileTexts(bio, read.joined, facts, header)
         older = read.filled.older
         if older is None and len(members) > most:  # of which the tab may leave out all
@@ -352,19 +384,9 @@ class Profiles(Repository):
         common = Common(*(shared[one].value for one in comparisons)) if comparisons else None
         return _Read(found, filled, shown_first, dates.value.get(person.uid), common)
 
-    def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> ViewerRelation:
-        """How viewer and user are related. At most one round trip; none while the named users are cached."""
-        return ViewerRelation(
-            following=mine.between.following,
-            hiding=mine.between.hiding,
-            common_followers=common.followers.number,
-            common_following=common.following.number,
-            follows_me=mine.between.follows_me,
-            known=self._known(common.known, hides),
-        )
-
     def _known(self, known: "Shared", hides: HiddenPeople) -> KnownFollowers | None:
-        """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted."""
+        """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted.
+        One round trip; none while these are cached."""
         pipe = self._store.pipeline()
         asked = ask_people(pipe, known.first)
         hides.ask(pipe, set(known.first))

@@ -17,12 +17,11 @@ from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.lists import Suggested, Suggestions
 from timeline.relations.relation import BlocksViewer
-from timeline.timelines.entities import HomePage, Tab
 from timeline.timelines.everyone import EveryoneTimeline
-from timeline.timelines.home import Homes
+from timeline.timelines.home import HomePage, Homes
 from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, welcome_page
 from timeline.timelines.pagination import POSTS_A_PAGE, post_cursor
-from timeline.timelines.profile import Pins, Profiles
+from timeline.timelines.profile import Pins, Profiles, Tab
 
 
 @require_safe

@@ -11,7 +11,7 @@ from retwis_site.http.cookies import may_have_messages
 from retwis_site.middleware import SiteMiddleware
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import PostsPage
-from timeline.timelines.entities import EveryonePage
+from timeline.timelines.everyone import EveryonePage
 from timeline.timelines.html import welcome_page
 
 

@@ -11,8 +11,7 @@ from tests.support.stored_keys import publish
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Mutes
-from timeline.timelines.entities import HomePage
-from timeline.timelines.home import Homes
+from timeline.timelines.home import HomePage, Homes
 from timeline.timelines.html import LAST_READ_COOKIE
 
 

@@ -35,10 +35,9 @@ from timeline.people.lists import Cursor, Show
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.records import one_post
 from timeline.timelines import everyone, pagination
-from timeline.timelines.entities import Tab
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.profile import Profiles
+from timeline.timelines.profile import Profiles, Tab
 
 KILLED = object()  # the result of an action whose process was killed
 MOST_PAGES = 300  # more than any list has
