@@ -1,6 +1,5 @@
 """The pages of tags, follow and unfollow, and what completes names and tags."""
 
-from collections.abc import Sequence
 from urllib.parse import quote
 
 from django.contrib import messages
@@ -19,7 +18,6 @@ from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_lang
 from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.people.lists import ListedPerson
 from timeline.posts.composer import composer
 from timeline.posts.entities import PostsPage
 from timeline.posts.html import tag_in_path
@@ -28,17 +26,7 @@ from timeline.relations.feature import FOLLOWS
 from timeline.relations.home_tags import MOST_AT_HOME, HomeTags
 from timeline.relations.relations import TagFollows
 from timeline.tags.feature import COMPLETIONS
-from timeline.tags.tags import (
-    MOST_FOLLOWED,
-    NoSuchTag,
-    Tag,
-    TagPages,
-    UsedTag,
-    ViewersTag,
-    chosen_tag,
-    people_named,
-    tags_named,
-)
+from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, TagPages, ViewersTag, chosen_tag, people_named, tags_named
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 
@@ -67,32 +55,6 @@ def follow_tag_buttons(one: ViewersTag, by: Rendering) -> Html:
     )
 
 
-def _in_title(tag: Tag) -> str:
-    """The tag for a title or an attribute. Its writing direction does not change the text around it."""
-    return f"{FIRST_STRONG_ISOLATE}#{tag.spelling}{POP}"
-
-
-def people_options(people: Sequence[ListedPerson], language: str) -> list[Html]:
-    return [
-        PERSON_OPTION.fill(
-            language,
-            has_name=bool(one.user.name),
-            following=one.following,
-            position=position,
-            username=one.user.username,
-            name=one.user.name,
-        )
-        for position, one in enumerate(people, start=1)
-    ]
-
-
-def tag_options(tags: Sequence[UsedTag], language: str) -> list[Html]:
-    return [
-        TAG_OPTION.fill(language, position=position, spelling=one.tag.spelling, posts=one.posts)
-        for position, one in enumerate(tags, start=1)
-    ]
-
-
 # ---- Views
 
 
@@ -116,7 +78,8 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         by,
         tag=tag_in_path(found.tag.folded),
         spelling=found.tag.spelling,
-        title_tag=_in_title(found.tag),
+        # For a title or an attribute: its writing direction does not change the text around it.
+        title_tag=f"{FIRST_STRONG_ISOLATE}#{found.tag.spelling}{POP}",
         origin=origin_of(request),
         image=image_to_share(origin_of(request)),
         next=quote(reverse("tag", args=[found.tag.folded])),
@@ -211,9 +174,22 @@ def complete(request: RetwisRequest) -> HttpResponse:
     RateLimits(connect()).count(COMPLETIONS, str(me.uid))
     language = active_language()
     if sign in AT_SIGNS:
-        options = people_options(people_named(connect(), request.viewer, name), language)
+        options = [
+            PERSON_OPTION.fill(
+                language,
+                has_name=bool(one.user.name),
+                following=one.following,
+                position=position,
+                username=one.user.username,
+                name=one.user.name,
+            )
+            for position, one in enumerate(people_named(connect(), request.viewer, name), start=1)
+        ]
     else:
-        options = tag_options(tags_named(connect(), request.viewer, name), language)
+        options = [
+            TAG_OPTION.fill(language, position=position, spelling=used.tag.spelling, posts=used.posts)
+            for position, used in enumerate(tags_named(connect(), request.viewer, name), start=1)
+        ]
     if not options:
         return HttpResponse(status=204)
     return html_response(OPTIONS.fill_as_sent(language, options=joined(options)), language)
