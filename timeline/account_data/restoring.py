@@ -35,11 +35,11 @@ from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.composer import alt_of
 from timeline.posts.delivery import Delivery
-from timeline.posts.entities import NO_MEDIA, Links, Media, Picture
+from timeline.posts.entities import NO_LINKS, NO_MEDIA, Links, Media, Picture
 from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Version, link_fields, media_field
-from timeline.posts.repository import MOST_ABOVE, Posts
+from timeline.posts.repository import Posts, links_of_reply
 from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, MOST_AT_HOME
@@ -143,14 +143,8 @@ class RestoredConversation:
         self.plain_quotes += post.quote is not None and quoted is None
         names = names_in(post.body)
         mentions = dict.fromkeys(self._owners[name] for name in names if name in self._owners)
-        links = Links(quote=quoted.pid if quoted else None, mentions=tuple(mentions) if names else None)
-        if parent is not None:
-            links = links._replace(
-                reply_to=parent.pid,
-                root=parent.links.root or parent.pid,
-                reply_to_user=parent.uid,
-                above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
-            )
+        links = NO_LINKS if parent is None else links_of_reply(parent.pid, parent.uid, parent.links)
+        links = links._replace(quote=quoted.pid if quoted else None, mentions=tuple(mentions) if names else None)
         self._found[pid] = LocalPost(pid, self._uid, "", post.time, links)
         return links
 

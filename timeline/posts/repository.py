@@ -94,17 +94,16 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
     if any(pid not in found or found[pid].links.repost_of is not None for pid in named):
         raise TargetMissing
     _check(store, uid, found.values())
-    parent = found[new.reply_to] if new.reply_to is not None else None
-    quoted = found[new.quote].pid if new.quote is not None else None
-    if parent is None:
-        return Links(quote=quoted)
-    return Links(
-        reply_to=parent.pid,
-        root=parent.links.root or parent.pid,
-        reply_to_user=parent.author,
-        above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
-        quote=quoted,
-    )
+    links = NO_LINKS
+    if new.reply_to is not None:
+        parent = found[new.reply_to]
+        links = links_of_reply(parent.pid, parent.author, parent.links)
+    return links if new.quote is None else links._replace(quote=found[new.quote].pid)
+
+
+def links_of_reply(to: int, author: int, its: Links) -> Links:
+    """The links of a reply to the post `to` of this author; `its`: the links of that post."""
+    return Links(to, its.root or to, author, (to, *its.above)[:MOST_ABOVE])
 
 
 def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:
