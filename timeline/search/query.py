@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.local_cache import Memory
 from timeline import language
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
 from timeline.posts.entities import Post
@@ -51,19 +50,8 @@ class SearchedText(NamedTuple):
         return [one for one in alike if same_word(word.folded, one)]
 
 
-# An entry has some 5 KB, so all have 10 MB.
-_texts: Memory[str, SearchedText] = Memory(size=2000, seconds=3600)
-
-
+@lru_cache(maxsize=2000)  # some 5 KB each, so all have 10 MB
 def searched(text: str) -> SearchedText:
-    kept = _texts.get(text)
-    if kept is None:
-        kept = _read(text)
-        _texts.put(text, kept)
-    return kept
-
-
-def _read(text: str) -> SearchedText:
     found = words(text)
     distinct = frozenset(word.folded for word in found if not word.is_run)
     parts = segments(text) if may_have_links(text) else []

@@ -18,7 +18,6 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import OfId
-from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import AboutUser, Question, Reading, Reply, Result, scored, trip
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Acted, Media, Post
@@ -31,9 +30,6 @@ from timeline.relations.relations import ACTED_ON, FollowedPeople, LatestFollowe
 
 
 CACHED_VIEWERS = 200  # with muted words; at most 50 KB each
-
-# The words of texts, as phrases are looked for. An entry has some 1 KB, so all have 5 MB.
-_texts: Memory[str, str] = Memory(size=5000, seconds=3600)
 
 
 class MutedTexts(NamedTuple):
@@ -76,12 +72,10 @@ def _first(muted: Sequence[tuple[str, str]], body: str, media: Media) -> str | N
     return next((typed for wanted, typed in muted if wanted in said), None)
 
 
+@lru_cache(maxsize=5000)  # some 1 KB each, so all have 5 MB
 def _words_of(text: str) -> str:
-    found = _texts.get(text)
-    if found is None:
-        found = joined(words(text))
-        _texts.put(text, found)
-    return found
+    """The words of a text, as phrases are looked for."""
+    return joined(words(text))
 
 
 # ---- Whom and what a viewer does not see: people whom they block or mute, people who block them, and muted words.
@@ -267,17 +261,10 @@ class NotHidden:
         return blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
 
 
-# The tags of texts. An entry has some 400 bytes, so all have 2 MB.
-_tags: Memory[str, frozenset[str]] = Memory(size=5000, seconds=3600)
-
-
+@lru_cache(maxsize=5000)  # some 400 bytes each, so all have 2 MB
 def _tags_of(text: str) -> frozenset[str]:
     """The folded tags of a text."""
-    found = _tags.get(text)
-    if found is None:
-        found = frozenset(tags_in(text))
-        _tags.put(text, found)
-    return found
+    return frozenset(tags_in(text))
 
 
 class PostsOfFollowed:
