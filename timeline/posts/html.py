@@ -154,27 +154,25 @@ class Age(NamedTuple):
     short: Html  # `now`, `3 min`, `2 h`; after a day the date: `14 Nov`, `14 Nov 2025`
 
 
+# The seconds in which an age is counted, of what is younger than so many seconds.
+UNITS = ((60, 1, "second"), (3600, 60, "minute"), (A_DAY, 3600, "hour"))
+
+
 def age(written: int, now: int, language: str) -> Age:
     """The age of what was written at `written`; both in unix seconds."""
     seconds = max(0, now - written)
-    if seconds < 60:
-        return _young(seconds, "second", language)
-    if seconds < 3600:
-        return _young(seconds // 60, "minute", language)
-    if seconds < A_DAY:
-        return _young(seconds // 3600, "hour", language)
+    for end, each, unit in UNITS:
+        if seconds < end:
+            return _young(seconds // each, unit, language)
     return _old(seconds // A_DAY, written // A_DAY, now // A_DAY, language)
 
 
 def holds_until(written: int, now: int) -> int:
     """The unix second from which on `age` may be another."""
-    seconds = now - written
-    if seconds < 60:
-        return max(written, now) + 1
-    if seconds < 3600:
-        return written + (seconds // 60 + 1) * 60
-    if seconds < A_DAY:
-        return written + (seconds // 3600 + 1) * 3600
+    seconds = max(0, now - written)
+    for end, each, _ in UNITS:
+        if seconds < end:
+            return written + (seconds // each + 1) * each
     return min(written + (seconds // A_DAY + 1) * A_DAY, (now // A_DAY + 1) * A_DAY)
 
 
