@@ -92,9 +92,6 @@ class SeedWrite:
 
     def parts(self, size: int) -> Iterator["SeedWrite"]:
         """Several commands of at most `size` fields or members, so that none keeps the server busy for long."""
-        if len(self.fields or ()) + len(self.members or ()) in range(1, size + 1):  # most
-            yield self
-            return
         for fields in batches((self.fields or {}).items(), size):
             yield SeedWrite(self.key, fields=dict(fields))
         for members in batches((self.members or {}).items(), size):

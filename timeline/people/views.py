@@ -65,7 +65,8 @@ def people(request: RetwisRequest) -> HttpResponse:
     query = directory.search_query(request.GET.get("q", ""))
     order = choice(By, request.GET.get("by"))
     if query:
-        return _search(request, query)
+        searched = directory.People(connect()).search(request.viewer, query)
+        return _people_page(request, searched.people, q=query, more=searched.more)
     before = request.GET.get("before")
     everybody = directory.People(connect())
     if order is By.FOLLOWERS:
@@ -75,11 +76,6 @@ def people(request: RetwisRequest) -> HttpResponse:
     return _people_page(
         request, found.people, order=order, later=before is not None, older=found.older, more=found.older is not None
     )
-
-
-def _search(request: RetwisRequest, query: str) -> HttpResponse:
-    found = directory.People(connect()).search(request.viewer, query)
-    return _people_page(request, found.people, q=query, more=found.more)
 
 
 def _people_page(

@@ -28,15 +28,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts import composer
-from timeline.posts.entities import (
-    MOST_PICTURES,
-    NewPost,
-    NoSuchPost,
-    Picture,
-    Post,
-    TargetRefused,
-    TooManyEdits,
-)
+from timeline.posts.entities import MOST_PICTURES, NewPost, NoSuchPost, Picture, Post, TargetRefused, TooManyEdits
 from timeline.posts.feature import POSTS
 from timeline.posts.html import about_post, described, html_of, picture_page
 from timeline.posts.links import with_own_names

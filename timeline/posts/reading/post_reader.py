@@ -30,14 +30,7 @@ from timeline.posts.reading.cached_posts import (
     posts_of,
     records_of,
 )
-from timeline.posts.reading.records import (
-    Record,
-    Stored,
-    cached_author,
-    fields_of,
-    most_likely_named,
-    tombstone,
-)
+from timeline.posts.reading.records import Record, Stored, cached_author, fields_of, most_likely_named, tombstone
 
 # ---- What a card names beside the post itself.
 
