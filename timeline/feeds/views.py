@@ -30,7 +30,8 @@ from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import answer, connect
-from timeline.people.directory import ShownNames
+from retwis_site.store.replies import rest
+from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post
 from timeline.posts.html import beginning_of, html_of, pictures_in_feed, words_of
 from timeline.posts.links import folded
@@ -135,12 +136,10 @@ def of_everyone() -> FeedPosts:
 
 def of_tag(tag: str) -> FeedPosts:
     """The newest 20 posts with a tag. As many round trips as a visitor's first page of the tag. Raises NoSuchTag."""
-    found = TagPages(connect()).page(_visitor(), folded(tag), None)
-    spelling = {"tag": found.tag.spelling}
+    found, page = TagPages(connect()).page(_visitor(), folded(tag), None)
+    spelling = {"tag": found.spelling}
     title = _("#%(tag)s on %(site)s") % {**spelling, "site": known_site().name}
-    return FeedPosts(
-        found.page.posts, title, _("Posts with #%(tag)s, newest first") % spelling, "tag", [found.tag.folded]
-    )
+    return FeedPosts(page.posts, title, _("Posts with #%(tag)s, newest first") % spelling, "tag", [found.folded])
 
 
 def _visitor() -> Viewer:
@@ -276,14 +275,8 @@ class AllUsernames:
 
     def __getitem__(self, part: slice) -> list[str]:
         """Three round trips; one while all users of the part are cached, none for an empty part."""
-        store = connect()
-        names = Users(store).in_order(part.start, part.stop - part.start)
-        shown = ShownNames(names, None)
-        for ask in (shown.ask_uids, shown.ask_people):
-            pipe = store.pipeline()
-            ask(pipe)
-            pipe.execute()
-        return shown.read()
+        names, pipe = Users(connect()).in_order(part.start, part.stop - part.start), connect().pipeline()
+        return rest(pipe, read_shown_names(pipe, names, None))
 
 
 class FixedPages(Sitemap):  # type: ignore[type-arg]

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply, Result, Scored, rest, trip
+from retwis_site.store.replies import Reading, Reply, Result, Scored, rest, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,
@@ -218,34 +218,22 @@ class People(Repository):
         return answer(self._store, candidates.ask, viewer.uid)
 
 
-class ShownNames:
-    """Asks which of some usernames a list shows: without those of deleted accounts, of people whom staff has hidden,
-    and of those whom lists leave out for `me`; None: for a viewer who hides nobody. It asks in two round trips, which
-    others make; without `me` nothing while all are cached."""
-
-    def __init__(self, names: Sequence[str], me: int | None) -> None:
-        self._names = names
-        self._me = me
-        self._people: Result[dict[int, User]] | None = None
-
-    def ask_uids(self, pipe: Pipe) -> None:
-        self._known = _uids.some(self._names)
-        missing = [name for name in self._names if name not in self._known]
-        self._owners = ask_owners(pipe, missing) if missing else None
-
-    def ask_people(self, pipe: Pipe) -> None:
-        """When the first round trip is done; a second call asks nothing."""
-        if self._people is None:
-            self._uids = self._known | (self._owners.value if self._owners else {})
-            uids = [*self._uids.values()]
-            self._people = ask_people(pipe, uids)
-            self._hidden = None if self._me is None else ask_hidden(pipe, self._me, uids)
-
-    def read(self) -> list[str]:
-        people = self._people.value if self._people else {}
-        left_out = hidden_among(people.values()) | (self._hidden.value if self._hidden else set())
-        _uids.put_all({person.username: uid for uid, person in people.items()})
-        return [name for name in self._names if (uid := self._uids.get(name)) in people and uid not in left_out]
+def read_shown_names(pipe: Pipe, names: Sequence[str], me: int | None) -> Reading[list[str]]:
+    """Which of some usernames a list shows: without those of deleted accounts, of people whom staff has hidden, and of
+    those whom lists leave out for `me`; None: for a viewer who hides nobody. Two round trips; without `me` none while
+    all are cached."""
+    known = _uids.some(names)
+    missing = [name for name in names if name not in known]
+    owners = ask_owners(pipe, missing) if missing else None
+    yield
+    uids = known | (owners.value if owners else {})
+    asked = ask_people(pipe, uids.values())
+    hidden = None if me is None else ask_hidden(pipe, me, uids.values())
+    yield
+    people = asked.value
+    left_out = hidden_among(people.values()) | (hidden.value if hidden else set())
+    _uids.put_all({person.username: uid for uid, person in people.items()})
+    return [name for name in names if (uid := uids.get(name)) in people and uid not in left_out]
 
 
 class Candidates(NamedTuple):

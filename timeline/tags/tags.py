@@ -46,12 +46,6 @@ class ViewersTag(Tag):
 
 
 @dataclass(frozen=True, slots=True)
-class TagPage:
-    tag: ViewersTag
-    page: PostsPage
-
-
-@dataclass(frozen=True, slots=True)
 class UsedTag:
     """A tag that completes what is typed."""
 
@@ -144,8 +138,8 @@ READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
 class TagPages(Repository):
     """Pages of posts with tags. Only reads."""
 
-    def page(self, viewer: Viewer, tag: str, before: int | None) -> TagPage:
-        """The posts with a folded tag below the cursor, newest first. Raises NoSuchTag.
+    def page(self, viewer: Viewer, tag: str, before: int | None) -> tuple[ViewersTag, PostsPage]:
+        """A folded tag, and its posts below the cursor, newest first. Raises NoSuchTag.
 
         One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
         and one while the author of a post is not cached."""
@@ -157,7 +151,7 @@ class TagPages(Repository):
         )
         if not found.is_known:
             raise NoSuchTag(tag)
-        return TagPage(found, self._filled(viewer, part, posts, acted, CombinedTags([tag])))
+        return found, self._filled(viewer, part, posts, acted, CombinedTags([tag]))
 
     def part(
         self,

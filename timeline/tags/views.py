@@ -71,21 +71,21 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         query = request.META.get("QUERY_STRING", "")
         address = reverse("tag", args=[folded(tag)])
         return HttpResponsePermanentRedirect(f"{address}?{query}" if query else address)
-    found = TagPages(connect()).page(request.viewer, tag, before)
+    found, page = TagPages(connect()).page(request.viewer, tag, before)
     by = rendering(request)
     return TAG.response(
         request,
         by,
-        tag=tag_in_path(found.tag.folded),
-        spelling=found.tag.spelling,
+        tag=tag_in_path(found.folded),
+        spelling=found.spelling,
         # For a title or an attribute: its writing direction does not change the text around it.
-        title_tag=f"{FIRST_STRONG_ISOLATE}#{found.tag.spelling}{POP}",
+        title_tag=f"{FIRST_STRONG_ISOLATE}#{found.spelling}{POP}",
         origin=origin_of(request),
         image=image_to_share(origin_of(request)),
-        next=quote(reverse("tag", args=[found.tag.folded])),
-        button=follow_tag_buttons(found.tag, by),
-        composer=composer(request, by, begins=f"#{found.tag.spelling}"),
-        **listing.listing(request, found.page, by),
+        next=quote(reverse("tag", args=[found.folded])),
+        button=follow_tag_buttons(found, by),
+        composer=composer(request, by, begins=f"#{found.spelling}"),
+        **listing.listing(request, page, by),
     )
 
 

@@ -14,7 +14,7 @@ from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result, begun, rest, trip
-from timeline.people.directory import ShownNames
+from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
@@ -151,24 +151,24 @@ class EveryoneTimeline:
             )
         )
         names = stored_names(keys.users_by_time(), newest_users)
-        newest = ShownNames(names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
         reader = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed)
         pipe = self._store.pipeline()
-        newest.ask_uids(pipe)
+        newest = begun(read_shown_names(pipe, names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None))
+        begun_only = [newest]  # until its second round trip is that of the first posts
 
         def shown(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
             """As `PostReader.read`, in the round trips that also ask for the newest users."""
             reading = begun(reader.reading(pipe, pids))
             pipe.execute()
-            newest.ask_people(pipe)
+            while begun_only:
+                next(begun_only.pop())
             found = rest(pipe, reading)
             return found.posts, found.dead
 
         content, listed = self._read(heads, Part(before, size=size), shown)
         pipe.execute()
-        newest.ask_people(pipe)
-        pipe.execute()
-        return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
+        shown_names = rest(pipe, newest)
+        return EveryonePage(shown_names, listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
     def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part, about_authors: AskAboutAuthors) -> PostsPage:
         """A part of everyone's posts. `rules`, `about_authors`: as for `PostReader`. Round trips as for `page`."""
