@@ -31,7 +31,7 @@ from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.moderation.views import REPORTS
-from timeline.people.directory import FollowPages, HiddenPart, Hides, People, Side, ends, hidden_part, search_query
+from timeline.people.directory import FollowPages, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden
 from timeline.relations import relations
@@ -452,7 +452,7 @@ def familiar_followers(call: Call) -> object:
 # ---- The people whom the viewer hides
 
 
-def _hidden(call: Call, kind: Hides) -> HiddenPart:
+def _hidden(call: Call, kind: Hides) -> tuple[list[Cursor], Cursor | None]:
     return hidden_part(connect(), call.viewer, kind, call.cursor("max_id"), call.sent.number("limit", 40, 80))
 
 

@@ -193,9 +193,9 @@ def delete(call: Call) -> object:
 
 def context(call: Call) -> object:
     statuses = Statuses(call)
-    around = Threads(connect()).around(call.viewer, call.id, statuses.about_authors)
-    found, above = statuses.of([*around.above, *around.below]), len(around.above)
-    return {"ancestors": found[:above], "descendants": found[above:]}
+    above, below = Threads(connect()).around(call.viewer, call.id, statuses.about_authors)
+    found = statuses.of([*above, *below])
+    return {"ancestors": found[: len(above)], "descendants": found[len(above) :]}
 
 
 def source(call: Call) -> object:

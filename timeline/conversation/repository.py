@@ -171,13 +171,6 @@ FOLLOWS_NOBODY = Result(lambda: relations.LatestFollowed(frozenset(), are_all=Tr
 NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
 
 
-class Around(NamedTuple):
-    """The posts around a post."""
-
-    above: list[Post]  # the first of the thread first
-    below: list[Post]  # each after the one that it replies to
-
-
 class Threads(Repository):
     """All threads."""
 
@@ -262,10 +255,10 @@ class Threads(Repository):
         )
         return reader.read(pids)[0]
 
-    def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Around:
-        """What a post replies to, and the replies to it and to these, as far as the page of the post has them. Round
-        trips and errors as for `one`; one more for replies to a post that is a reply itself, and for more than
-        IN_THREAD of them those of `_read_below_unseen`."""
+    def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> tuple[list[Post], list[Post]]:
+        """What a post replies to, the first of the thread first; and the replies to it and to these, each after the one
+        that it replies to, as far as the page of the post has them. Round trips and errors as for `one`; one more for
+        replies to a post that is a reply itself, and for more than IN_THREAD of them those of `_read_below_unseen`."""
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed, list[int], list[int]]]:
             acted = ask_latest_acted(pipe, me)
@@ -282,7 +275,7 @@ class Threads(Repository):
         reader = self._reader(viewer, author, pid, latest, about_authors)
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         higher = [posts[one] for one in reversed(above) if one in posts]
-        return Around([post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values()))
+        return [post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values())
 
     def _reader(
         self, viewer: Viewer, author: User, pid: int, latest: LatestActed, about_authors: AskAboutAuthors

@@ -53,15 +53,7 @@ class Explored:
     """What is the same for every viewer."""
 
     best: Best
-    tags: tuple[TagOfTheWeek, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExplorePage:
-    posts: list[Post]  # the best first
-    of_the_week: bool  # the posts are of the last week, not of the last day
     tags: tuple[TagOfTheWeek, ...]  # the one that rises most first
-    people: list[Suggested]
 
 
 # ---- The posts that explore looks at: the newest ones, and those on which people who are active now have acted.
@@ -255,8 +247,9 @@ _explored: Memory[str, Explored] = Memory(size=2, seconds=300)  # one entry, of 
 class Explore(Repository):
     """The page of explore. Only reads, and keeps nothing in the store: each process looks for itself."""
 
-    def page(self, viewer: Viewer) -> ExplorePage:
-        """What rises, as this viewer may see it: without deleted posts and people whom the viewer hides.
+    def page(self, viewer: Viewer) -> tuple[list[Post], Explored, list[Suggested]]:
+        """The best posts and people to follow, as this viewer may see them: without deleted posts and people whom the
+        viewer hides; and what is the same for everyone.
 
         Two round trips while the posts are cached, and those of the suggestions. Every five minutes a process looks
         anew: some twenty more.
@@ -265,7 +258,7 @@ class Explore(Repository):
         explored = self._explored()
         suggestions = Suggestions(self._store)
         people = suggestions.for_visitor() if viewer.uid is None else suggestions.for_user(viewer.uid)
-        return ExplorePage(posts, explored.best.of_the_week, explored.tags, people)
+        return posts, explored, people
 
     def posts(self, viewer: Viewer, about_authors: AskAboutAuthors = nothing_more) -> list[Post]:
         """The posts of the page. `about_authors`: for `PostReader`. Round trips as for `page`."""

@@ -19,18 +19,18 @@ TAG = Fragment("timeline/explore/_tag.html")
 
 @require_safe
 def explore(request: RetwisRequest) -> HttpResponse:
-    found = Explore(connect()).page(request.viewer)
+    posts, explored, people = Explore(connect()).page(request.viewer)
     by = rendering(request)
     return EXPLORE.response(
         request,
         by,
         origin=origin_of(request),
-        has_tags=bool(found.tags),
-        tags=joined(_tag(one, by.language) for one in found.tags),
-        has_posts=bool(found.posts),
-        of_the_week=found.of_the_week,
-        posts=cards(found.posts, by),
-        people=suggestions(found.people, by),
+        has_tags=bool(explored.tags),
+        tags=joined(_tag(one, by.language) for one in explored.tags),
+        has_posts=bool(posts),
+        of_the_week=explored.best.of_the_week,
+        posts=cards(posts, by),
+        people=suggestions(people, by),
         ages=phrases(by.language),
     )
 

@@ -44,19 +44,15 @@ from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, chosen_tag
 OFFERED = 5  # tags, and people
 
 
-class Offer(NamedTuple):
-    tags: list[Tag]  # of the week; none on a site without explore
-    people: Collection[ListedPerson]
-
-
-def offered_to(store: Store, me: int, inviter: int | None) -> Offer:
-    """At most OFFERED tags and people that `me` does not follow, the person who has invited them first. One round trip
-    with tags, one with people, and those of `Explore.tags` and `Suggestions.for_user`."""
+def offered_to(store: Store, me: int, inviter: int | None) -> tuple[list[Tag], Collection[ListedPerson]]:
+    """At most OFFERED tags of the week and people that `me` does not follow, the person who has invited them first; no
+    tags on a site without explore. One round trip with tags, one with people, and those of `Explore.tags` and
+    `Suggestions.for_user`."""
     tags = [one.tag for one in Explore(store).tags()] if settings.EXPLORE else []
     follows = answers(store, lambda pipe, tag: ask_stands(pipe, TAG_FOLLOW, me, tag.folded), tags)
     people = Suggestions(store).for_user(me, OFFERED, [] if inviter is None else [inviter])
     listed = answer(store, ask_listed, me, [one.user.uid for one in people])
-    return Offer([tag for tag in tags if not follows[tag]][:OFFERED], listed.values())
+    return [tag for tag in tags if not follows[tag]][:OFFERED], listed.values()
 
 
 def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
@@ -132,9 +128,9 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     after = page_after(request)
     if form.is_valid() and _taken(me, stored, form, request.get_host()):
         return done(request, _("Saved."), leading_on("recovery", after))
-    offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
-    people = [(one.user, avatar(one.user), beginning_of(one.bio, BIO_IN_LISTS)) for one in offer.people]
-    context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
+    tags, offered = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
+    people = [(one.user, avatar(one.user), beginning_of(one.bio, BIO_IN_LISTS)) for one in offered]
+    context = {"form": form, "swatches": form.swatches(me), "tags": tags, "people": people}
     context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}
     return form_page(request, "timeline/first_steps/first_steps.html", {**context, "next": after})
 

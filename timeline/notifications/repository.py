@@ -105,7 +105,6 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class NotificationsPage:
-    viewer: User
     items: list[Item]
     read: int  # unix seconds: notices up to here had been read before
     older: Cursor | None  # the cursor of the next page; None on the last page
@@ -155,7 +154,7 @@ class Notifications(Repository):
             with suppress(StoreReadOnly):  # it can wait
                 Inbox(self._store, owner.uid).set_read(newest, rows)
         older = Cursor(*groups[A_PAGE - 1][0]) if len(groups) > A_PAGE else None
-        return NotificationsPage(owner, items, noticed, older)
+        return NotificationsPage(items, noticed, older)
 
     def _items(
         self,

@@ -365,37 +365,30 @@ class HiddenPerson(NamedTuple):
     until: int | None  # unix seconds; None: until the user undoes it
 
 
-class HiddenPart(NamedTuple):
-    rows: list[Cursor]
-    older: Cursor | None  # the cursor of the next page; None on the last page
-
-
-class HiddenLists(NamedTuple):
-    people: dict[Hides, list[HiddenPerson]]
-    is_cut: bool  # a list may lack people: it has MOST, with deleted accounts
-
-
-def hidden_people(store: Store, viewer: Viewer) -> HiddenLists:
-    """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
-    round trips with cached uids. Raises NotSignedIn."""
+def hidden_people(store: Store, viewer: Viewer) -> tuple[dict[Hides, list[HiddenPerson]], bool]:
+    """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones; and
+    whether a list may lack people: it has MOST, with deleted accounts. Two round trips with cached uids. Raises
+    NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
     people = answer(store, ask_people, {int(row.member) for rows in found.values() for row in rows})
     shown = {
         kind: [HiddenPerson(people[uid], ends(kind, row)) for row in rows if (uid := int(row.member)) in people]
         for kind, rows in found.items()
     }
-    return HiddenLists(shown, any(len(rows) == MOST for rows in found.values()))
+    return shown, any(len(rows) == MOST for rows in found.values())
 
 
-def hidden_part(store: Store, viewer: Viewer, kind: Hides, before: Cursor | None, size: int) -> HiddenPart:
-    """`size` people of one kind, in the same order, also deleted accounts. One round trip with a cached uid, two for a
-    later page. Raises NotSignedIn."""
+def hidden_part(
+    store: Store, viewer: Viewer, kind: Hides, before: Cursor | None, size: int
+) -> tuple[list[Cursor], Cursor | None]:
+    """`size` people of one kind, in the same order, also deleted accounts; and the cursor of the next page, None on the
+    last one. One round trip with a cached uid, two for a later page. Raises NotSignedIn."""
     key = KEYS[kind]
     me, (_, found) = viewer.ask_as_user(
         lambda pipe, me: read_rows(pipe, key(me), before, size + 1, Result(lambda: None))
     )
     rows = _that_stand(kind, key(me.uid), found)[:size]
-    return HiddenPart(rows, rows[-1] if rows and len(found) > size else None)
+    return rows, rows[-1] if rows and len(found) > size else None
 
 
 def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, list[Cursor]]]:

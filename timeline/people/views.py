@@ -133,12 +133,10 @@ def _hidden_row(kind: directory.Hides, one: directory.HiddenPerson, by: Renderin
 @require_safe
 @never_store
 def blocks(request: RetwisRequest) -> HttpResponse:
-    found, by = directory.hidden_people(connect(), request.viewer), rendering(request)
-    rows: dict[str, Any] = {
-        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.people.items()
-    }
-    shape = {f"has_{kind}": bool(people) for kind, people in found.people.items()}
-    return HIDDEN.response(request, by, **rows, **shape, cut=found.is_cut, most=directory.MOST)
+    (found, is_cut), by = directory.hidden_people(connect(), request.viewer), rendering(request)
+    rows: dict[str, Any] = {kind: joined(_hidden_row(kind, one, by) for one in some) for kind, some in found.items()}
+    shape = {f"has_{kind}": bool(some) for kind, some in found.items()}
+    return HIDDEN.response(request, by, **rows, **shape, cut=is_cut, most=directory.MOST)
 
 
 # ---- The page of the words that a user mutes.
