@@ -18,7 +18,7 @@ from retwis_site.store.ids import LARGEST_ID, integer, parse_id, parse_number, s
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Reading, Result, Scored, trip
 from timeline.relations.relation import BlocksViewer, ask_number
-from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_blocks, ask_followed, ask_hidden
+from timeline.relations.relations import NOTHING_BETWEEN, Between, InCommon, ask_blocks, ask_followed, ask_hidden
 
 # ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
 
@@ -61,11 +61,9 @@ class ViewerRelation:
     """The viewer's relation to the owner of a profile."""
 
     is_me: bool = False
-    following: bool = False  # the viewer follows the owner
-    hiding: Hiding = HIDES_NOTHING
+    between: Between = NOTHING_BETWEEN  # the owner is the other user
     common_followers: InCommon | None = None  # None for a visitor, and on the viewer's own profile
     common_following: InCommon | None = None  # None in the same cases
-    follows_me: bool = False  # the owner follows the viewer
     known: KnownFollowers | None = None  # None without such followers
 
 

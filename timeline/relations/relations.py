@@ -394,6 +394,9 @@ class Between(NamedTuple):
     hiding: Hiding
 
 
+NOTHING_BETWEEN = Between(following=False, follows_me=False, hiding=HIDES_NOTHING)
+
+
 def between(scores: Sequence[str | float | None]) -> Between:
     """What these scores say, in the order in which `ask_between` asks for them."""
     follows, followed, *hiding = scores

@@ -250,13 +250,14 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     pinned = [found.pinned] if found.pinned else []
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     owner, relation, origin = found.person, found.relation, origin_of(request)
-    is_blocked = relation.hiding.blocks.mine  # then the page is empty, whatever they have written
+    between = relation.between
+    is_blocked = between.hiding.blocks.mine  # then the page is empty, whatever they have written
     shown = listing(request, PostsPage(others, None if is_blocked else found.page.older), by)
     return PROFILE.response(
         request,
         by,
         is_me=relation.is_me,
-        follows_me=relation.follows_me,
+        follows_me=between.follows_me,
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards([found.pinned], by) if found.pinned else NOTHING,
@@ -266,7 +267,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,
         has_written=found.tab is Tab.POSTS and bool(found.numbers.written) and not is_blocked,
-        button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
+        button=NOTHING if relation.is_me else stance_button(owner, between.following, between.hiding, by),
         in_common=_in_common(found, by),
         composer=_composer_of_profile(request, found, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},
@@ -313,7 +314,7 @@ def _made_about(owner: User, about: ProfileTexts, numbers: Numbers, language: st
 
 def _composer_of_profile(request: RetwisRequest, found: ProfilePage, by: Rendering) -> Html:
     """On the profile of another, a post is written to them; to no one whom the viewer blocks or mutes."""
-    hiding = found.relation.hiding
+    hiding = found.relation.between.hiding
     if hiding.blocks.mine or hiding.muted:
         return NOTHING
     return composer(request, by, begins="" if found.relation.is_me else f"@{found.person.username}")

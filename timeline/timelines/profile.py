@@ -282,11 +282,9 @@ class Profiles(Repository):
         relation = ViewerRelation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = ViewerRelation(
-                following=mine.between.following,
-                hiding=mine.between.hiding,
+                between=mine.between,
                 common_followers=common.followers.number,
                 common_following=common.following.number,
-                follows_me=mine.between.follows_me,
                 known=self._known(common.known, HiddenPeople(mine.uid, acted.hidden)),
             )
         about = ProfileTexts(bio, read.joined, facts, header)

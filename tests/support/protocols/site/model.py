@@ -7,7 +7,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from timeline.people.lists import FollowRow, KnownFollowers, ListedPerson, Show, ViewerRelation
 from timeline.posts.entities import Post, PostCounts
-from timeline.relations.relations import Blocks, FollowCounts, Hiding, InCommon
+from timeline.relations.relations import Between, Blocks, FollowCounts, Hiding, InCommon
 
 
 @dataclass
@@ -112,13 +112,12 @@ class Model:
         known = sorted(uid for uid in both if (me, uid) not in self.mutes)
         named = tuple(self.people[uid].user for uid in known[:2])
         others = InCommon(len(known) - len(named), exact=True)
+        hiding = Hiding(Blocks((me, them) in self.blocks, (them, me) in self.blocks), (me, them) in self.mutes)
         return ViewerRelation(
-            following=them in self.following(me),
+            between=Between(them in self.following(me), me in self.following(them), hiding),
             common_followers=InCommon(len(followers), exact=True),
             common_following=InCommon(len(following), exact=True),
-            follows_me=me in self.following(them),
             known=KnownFollowers(named, others) if known else None,
-            hiding=Hiding(Blocks((me, them) in self.blocks, (them, me) in self.blocks), (me, them) in self.mutes),
         )
 
     def block(self, me: int, them: int) -> None:
