@@ -400,18 +400,12 @@ class _AsksWhomTheViewerFollows:
 # ---- The posts that quote a post.
 
 
-@dataclass(frozen=True, slots=True)
-class QuotesPage:
-    author: User  # of the quoted post
-    page: PostsPage
-    hides_all: bool  # there are quotes, of which the viewer sees none
-
-
 class Quotes(Repository):
     """All quotes."""
 
-    def page(self, viewer: Viewer, username: str, pid: int, before: int | None) -> QuotesPage:
-        """The posts below the cursor that quote a post of `username`, newest first.
+    def page(self, viewer: Viewer, username: str, pid: int, before: int | None) -> tuple[User, PostsPage, bool]:
+        """The user `username`; the posts below the cursor that quote a post of theirs, newest first; and whether there
+        are quotes of which the viewer sees none.
 
         Two round trips with cached uids; one more where many of the quotes are hidden, and those of `PostReader.read`
         while the author of a post is not cached. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted.
@@ -428,7 +422,7 @@ class Quotes(Repository):
         pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
-        return QuotesPage(author, PostsPage(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
+        return author, PostsPage(filled.posts, filled.older), bool(pids) and not filled.posts
 
 
 # ---- Who likes a post, and who has reposted it.

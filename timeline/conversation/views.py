@@ -288,15 +288,15 @@ QUOTES = Page("timeline/conversation/quotes.html", here="quotes", shape=listing.
 @require_safe
 def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    found = repository.Quotes(connect()).page(request.viewer, username, pid, before)
+    author, page, hides_all = repository.Quotes(connect()).page(request.viewer, username, pid, before)
     by = rendering(request)
     return QUOTES.response(
         request,
         by,
-        hides_all=found.hides_all,
-        **about_post(found.author, pid),
+        hides_all=hides_all,
+        **about_post(author, pid),
         composer=composer(request, by, quote=pid),
-        **listing.listing(request, found.page, by),
+        **listing.listing(request, page, by),
     )
 
 

@@ -71,7 +71,7 @@ def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     own = [one for one in reports if one.about.whom == me]
     left = 0 if not own or may_see(store, me, me) else len(own)
     shown = [one for one in reports if not left or one.about.whom != me]
-    names = names_of(store, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
+    names = answer(store, ask_names, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
     return OpenReports(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
 
 
@@ -79,11 +79,6 @@ def ask_names(pipe: Pipe, uids: Collection[int]) -> Result[dict[int, str]]:
     """Usernames by uid, also of suspended and deleted accounts. A command for each."""
     names = {uid: pipe.hget(keys.user(uid), "username") for uid in uids}
     return Result(lambda: {uid: name.value or "" for uid, name in names.items()})
-
-
-def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
-    """The same. One round trip."""
-    return answer(store, ask_names, uids)
 
 
 def grouped(reports: Iterable[Report]) -> list[Reported]:
@@ -252,7 +247,7 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
     )
     shown = named(store, [*acts, *notes])
     return {
-        "name": names_of(store, {uid})[uid],
+        "name": answer(store, ask_names, {uid})[uid],
         "reports": with_decisions(reports),
         "open": grouped(one for one in reports if one.decision is None),
         "acts": shown[: len(acts)],
@@ -306,7 +301,7 @@ def _shown(post: Record) -> ShownPost:
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
     """Acts in words, with the names of who has done them, and to whom. One round trip; one more with pictures."""
     acts = [*acts]
-    names = names_of(store, {uid for act in acts for uid in (act.by, act.whom) if uid})
+    names = answer(store, ask_names, {uid for act in acts for uid in (act.by, act.whom) if uid})
     blocked = Pictures(store).blocked({act.also for act in acts if act.also})
     return [
         NamedAct(

@@ -31,7 +31,7 @@ from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Store, answer, connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import trip
 from timeline.moderation import queue
@@ -469,7 +469,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
     page = queue.open_reports(store, before, me.uid) if appealed is None else queue.OpenReports([], 0, None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
-    names = queue.names_of(store, {appeal.uid for appeal in asked.appeals})
+    names = answer(store, queue.ask_names, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
         **page._asdict(),
@@ -512,7 +512,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     label, decision = queue.label_of(found.about.reason, found.about.rule), queue.decided_in_words(found)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     reporter = found.who if found.about.whom != me.uid else None  # nobody is told who has reported them
-    name = queue.names_of(store, {reporter})[reporter] if reporter is not None else ""
+    name = answer(store, queue.ask_names, {reporter})[reporter] if reporter is not None else ""
     context |= {**about, **_imposed(present), "reporter": name, "now": there.get(found.about.pid or 0), "there": there}
     context["alike"] = queue.alike(found, about["reports"])
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
