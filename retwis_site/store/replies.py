@@ -160,7 +160,7 @@ def begun(reading: Reading[T]) -> Reading[T]:
 
 
 def rest(pipe: "Pipe", reading: Reading[T]) -> T:
-    """What a reader returns whose first round trip is over. It makes those that follow."""
+    """What a reader returns. It makes the round trips that are left: all, unless the reader was `begun`."""
     try:
         while True:
             next(reading)

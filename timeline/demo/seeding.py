@@ -91,7 +91,7 @@ class SeedWrite:
     members: dict[str, int] | None = None
 
     def parts(self, size: int) -> Iterator["SeedWrite"]:
-        """Several commands of at most `size` fields or members, so that none keeps the server busy for long."""
+        """The same in commands of at most `size` fields or members, so that none keeps the server busy for long."""
         for fields in batches((self.fields or {}).items(), size):
             yield SeedWrite(self.key, fields=dict(fields))
         for members in batches((self.members or {}).items(), size):

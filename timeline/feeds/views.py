@@ -275,7 +275,8 @@ class AllUsernames:
 
     def __getitem__(self, part: slice) -> list[str]:
         """Three round trips; one while all users of the part are cached, none for an empty part."""
-        names, pipe = Users(connect()).in_order(part.start, part.stop - part.start), connect().pipeline()
+        store = connect()
+        names, pipe = Users(store).in_order(part.start, part.stop - part.start), store.pipeline()
         return rest(pipe, read_shown_names(pipe, names, None))
 
 

@@ -133,9 +133,10 @@ def _hidden_row(kind: directory.Hides, one: directory.HiddenPerson, by: Renderin
 @require_safe
 @never_store
 def blocks(request: RetwisRequest) -> HttpResponse:
-    (found, is_cut), by = directory.hidden_people(connect(), request.viewer), rendering(request)
-    rows: dict[str, Any] = {kind: joined(_hidden_row(kind, one, by) for one in some) for kind, some in found.items()}
-    shape = {f"has_{kind}": bool(some) for kind, some in found.items()}
+    hidden, is_cut = directory.hidden_people(connect(), request.viewer)
+    by = rendering(request)
+    rows: dict[str, Any] = {kind: joined(_hidden_row(kind, one, by) for one in some) for kind, some in hidden.items()}
+    shape = {f"has_{kind}": bool(some) for kind, some in hidden.items()}
     return HIDDEN.response(request, by, **rows, **shape, cut=is_cut, most=directory.MOST)
 
 

@@ -154,25 +154,25 @@ class Age(NamedTuple):
     short: Html  # `now`, `3 min`, `2 h`; after a day the date: `14 Nov`, `14 Nov 2025`
 
 
-# The seconds in which an age is counted, of what is younger than so many seconds.
+# Which ages are counted in which unit: those below so many seconds, in so many seconds, by this name.
 UNITS = ((60, 1, "second"), (3600, 60, "minute"), (A_DAY, 3600, "hour"))
 
 
 def age(written: int, now: int, language: str) -> Age:
     """The age of what was written at `written`; both in unix seconds."""
     seconds = max(0, now - written)
-    for end, each, unit in UNITS:
-        if seconds < end:
-            return _young(seconds // each, unit, language)
+    for below, length, name in UNITS:
+        if seconds < below:
+            return _young(seconds // length, name, language)
     return _old(seconds // A_DAY, written // A_DAY, now // A_DAY, language)
 
 
 def holds_until(written: int, now: int) -> int:
     """The unix second from which on `age` may be another."""
     seconds = max(0, now - written)
-    for end, each, _ in UNITS:
-        if seconds < end:
-            return written + (seconds // each + 1) * each
+    for below, length, _ in UNITS:
+        if seconds < below:
+            return written + (seconds // length + 1) * length
     return min(written + (seconds // A_DAY + 1) * A_DAY, (now // A_DAY + 1) * A_DAY)
 
 

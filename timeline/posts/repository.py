@@ -103,7 +103,7 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
 
 def links_of_reply(to: int, author: int, its: Links) -> Links:
     """The links of a reply to the post `to` of this author; `its`: the links of that post."""
-    return Links(to, its.root or to, author, (to, *its.above)[:MOST_ABOVE])
+    return Links(reply_to=to, root=its.root or to, reply_to_user=author, above=(to, *its.above)[:MOST_ABOVE])
 
 
 def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:

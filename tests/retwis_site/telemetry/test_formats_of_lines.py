@@ -157,7 +157,7 @@ def test_each_line_from_the_start_to_the_end_is_an_object(tmp_path):
     command = [sys.executable, "-m", "gunicorn", "--config=python:retwis_site.server.gunicorn_settings"]
     browser = Browser(free_port())
     command += [f"--bind={browser.origin.removeprefix('http://')}"]
-    env = environment(tmp_path, LOG_FORMAT="json", WEB_WORKERS="1", SLOW_REQUEST_MS="0")
+    env = environment(tmp_path, LOG_FORMAT="json", WEB_WORKERS="1")
     with log.open("w") as output:
         server = subprocess.Popen(command, cwd=settings.BASE_DIR, env=env, stdout=output, stderr=subprocess.STDOUT)
         try:
