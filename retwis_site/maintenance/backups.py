@@ -340,11 +340,7 @@ class Snapshots:
 
     def __len__(self) -> int:
         """An RDB file is about half as large as the memory of its server."""
-        try:
-            used = sum(int(info.get("used_memory", 0)) for info in self._store.info())
-        except StoreRefused:
-            used = 0
-        return used // 2 // CHUNK + 1
+        return sum(int(info.get("used_memory", 0)) for info in self._store.info()) // 2 // CHUNK + 1
 
     def __iter__(self) -> Iterator[None]:
         """Raises StoreError when a server gives no snapshot, and OSError when the disk refuses."""

@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from retwis_site.exceptions import NotDone, StoreError
+from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import require_right_settings
 from retwis_site.maintenance.checks import Check, KeyNames
 from retwis_site.maintenance.examination import Examination
@@ -96,7 +96,7 @@ class StoreCommand(BaseCommand):
         what it works on. `len(steps)` may be an estimate."""
         if self.verbosity and sys.stderr.isatty():
             with _progress_bar() as bar:
-                yield from bar.track(steps, total=max(len(steps), 1), description=label)
+                yield from bar.track(steps, total=_number_of(steps), description=label)
             return
         tell = announcer(self, self.verbosity)
         for step in steps:
@@ -117,6 +117,14 @@ class StoreCommand(BaseCommand):
             examination = Examination(check, names, repairs)
             self.complete(check.label, examination)
             yield examination
+
+
+def _number_of(steps: Sized) -> int:
+    """1 where the store refuses to say it: the steps will be refused too, and report it, or need no such right."""
+    try:
+        return max(len(steps), 1)
+    except StoreRefused:
+        return 1
 
 
 def _progress_bar() -> Progress:

@@ -12,6 +12,7 @@ import redis
 from django.conf import settings
 from django.core.management import ManagementUtility, call_command
 
+from retwis_site.maintenance.examination import Census
 from retwis_site.management.commands.db import Cleanup
 from retwis_site.store import embedded
 from tests.support.command_output import said
@@ -108,6 +109,17 @@ def test_a_progress_bar_takes_a_length_that_was_estimated_too_low(raw, monkeypat
     command.verbosity = 1
     assert list(command.progress("Counting", Estimated("abcd"))) == ["a", "b", "c", "d"]
     assert "100%" in sys.stderr.getvalue()
+
+
+def test_a_progress_bar_takes_steps_whose_number_the_store_refuses_to_say(store, raw, monkeypatch):
+    raw.set("users", "no hash")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    command = Cleanup()
+    command.verbosity = 1
+    census = Census(store)
+    command.complete("Counting", census)
+    assert census.refused.startswith("the store refused HSCAN")
 
 
 @pytest.mark.parametrize(
