@@ -41,7 +41,7 @@ class KeyChecks(Searcher):
 
     def values(self) -> Check:
         """Values that the key table does not allow. It relies on the check of types, which sees each key before."""
-        checked = tuple(kind for kind in _kinds() if kind.is_checked)
+        checked = tuple(kind for kind in _kinds() if kind.main.check or kind.checked_fields)
         return Check("values that are no id, number or text", checked, self._bad_values)
 
     def counters_first(self) -> list[Check]:

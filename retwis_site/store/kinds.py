@@ -234,7 +234,8 @@ class Kind:
     @property
     def words(self) -> str:
         """Such as "official, truth"; empty for what stays and can be rebuilt."""
-        told = {"official": self.official, "truth": self.truth, "cache": self.is_cache, "expires": self.lives > 0}
+        is_cache = isinstance(self.holds, Entries)
+        told = {"official": self.official, "truth": self.truth, "cache": is_cache, "expires": self.lives > 0}
         return ", ".join(word for word, holds in told.items() if holds)
 
     @property
@@ -248,10 +249,6 @@ class Kind:
     def of_users(self) -> bool:
         """Whether each user has one key of it."""
         return self.parts == ("uid",)
-
-    @property
-    def is_cache(self) -> bool:
-        return isinstance(self.holds, Entries)
 
     @property
     def is_copied(self) -> bool:
@@ -281,10 +278,6 @@ class Kind:
     def checked_fields(self) -> dict[str, str]:
         """The fields that `doctor` looks at, with what it requires of them."""
         return {name: field.holds.check for name, field in self.fields.items() if field.holds.check}
-
-    @property
-    def is_checked(self) -> bool:
-        return bool(self.main.check or self.checked_fields)
 
     @property
     def score(self) -> Score:
@@ -448,12 +441,10 @@ def mirror_of(truth: Kind) -> OfId | OfText | None:
 def kind_of(key: str) -> Kind | None:
     """The kind of a key. None for a key that is not the site's, such as `user:settings`, and for `damaged:` ones, which
     have the name of another key in theirs."""
-    word, colon, rest = unprefixed(key).partition(":")
-    kind = KINDS.get(f"{word}{colon}")
+    kind = may_be(key)
     if kind is None or isinstance(kind.holds, Anything) or not key.startswith(PREFIX):
         return None
-    if isinstance(kind, Shard):
-        return kind if kind.has(rest) else None
+    rest = unprefixed(key).removeprefix(kind.start)
     return kind if not kind.parts or _fits(kind.parts, rest) or rest == kind.also != "" else None
 
 
