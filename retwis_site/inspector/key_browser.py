@@ -15,7 +15,7 @@ from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
-from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
+from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of, unprefixed
 from retwis_site.store.replies import Reply, Result
 from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job, shown_key as key_without_secret
 
@@ -43,20 +43,9 @@ def spans(text: str) -> list[tuple[bool, str]]:
 # what is private. Of all else only the size is shown.
 
 
-def _may_read(key: str, viewer: int | None) -> bool:
-    """Whether the members, fields or text of this key may be shown to the user with the uid `viewer`, all or some."""
-    kind = kind_of(key)
-    return kind is not None and (kind.shown is EVERYONE or (kind.shown >= OWNER and _is_own(kind, key, viewer)))
-
-
-def _may_read_field(key: str, field: str, viewer: int | None) -> bool:
-    """Whether the value of this field of a hash that `_may_read` allows may be shown to the user `viewer`."""
-    kind = kind_of(key)
-    return kind is not None and kind.shows_field(field, OWNER if _is_own(kind, key, viewer) else EVERYONE)
-
-
-def _is_own(kind: Kind, key: str, viewer: int | None) -> bool:
-    return kind.of_users and viewer is not None and id_in(key) == viewer
+def _shown_to(kind: Kind, key: str, viewer: int | None) -> Shown:
+    """How much of a key of this kind must be shown for the user with the uid `viewer` to see it: to its owner less."""
+    return OWNER if kind.of_users and viewer is not None and id_in(key) == viewer else EVERYONE
 
 
 def shown_key(key: str) -> str:
@@ -67,12 +56,12 @@ def shown_key(key: str) -> str:
 
 
 def _shown_member(kind: Kind, member: str) -> str:
-    """A member of a sorted set, an entry of a list, or a string, of a key of this kind that `_may_read` allows."""
+    """A member of a sorted set, an entry of a list, or a string, of a key of this kind that the viewer may read."""
     return _cut(shown_job(member) if kind.named.of_job else member)
 
 
 def _shown_field(kind: Kind, field: str) -> str:
-    """The name of a field of a hash of this kind that `_may_read` allows."""
+    """The name of a field of a hash of this kind that the viewer may read."""
     return _shown_member(kind, shown_field(kind, field) if kind.fields else field)
 
 
@@ -188,10 +177,11 @@ class OneKey:
         if type_.value == NO_KEY:
             return FoundKey(NO_KEY, None)
         encoding, memory, refusal = self._about()
-        is_shown = type_.value == self._line.type and self._line is not postings and _may_read(self._key, viewer)
+        least = _shown_to(self._line, self._key, viewer)
+        is_shown = type_.value == self._line.type and self._line is not postings and self._line.shown >= least
         pipe = self._store.pipeline()
         length = ask_length(pipe, type_.value, self._key)
-        page = self._ask_page(pipe, type_.value, begin, viewer) if is_shown else NOTHING_SHOWN
+        page = self._ask_page(pipe, type_.value, begin, least) if is_shown else NOTHING_SHOWN
         pipe.execute()
         rows, further = page.value
         return FoundKey(
@@ -219,13 +209,13 @@ class OneKey:
             return None, None, str(error)
         return encoding, memory, ""
 
-    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Result[RowsAndNext]:
+    def _ask_page(self, pipe: Pipe, type_: str, begin: int, least: Shown) -> Result[RowsAndNext]:
         """A page of rows, and where the next one would begin: for a hash its cursor, which is 0 at the end."""
         last = begin + A_PAGE - 1
         match type_:
             case "hash":
                 scanned = pipe.hscan(self._key, begin, A_PAGE)
-                return Result(lambda: (self._fields(scanned.value[1], viewer), scanned.value[0]))
+                return Result(lambda: (self._fields(scanned.value[1], least), scanned.value[0]))
             case "zset":
                 scored = pipe.zrevrange_withscores(self._key, begin, last)
                 return Result(lambda: ([self._scored(*pair) for pair in scored.value], begin + len(scored.value)))
@@ -238,19 +228,17 @@ class OneKey:
                 text = pipe.get(self._key)
                 return Result(lambda: ([TableRow(self._value(_cut(text.value or "")))], 0))
 
-    def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[TableRow]:
+    def _fields(self, fields: Mapping[str, str], least: Shown) -> list[TableRow]:
+        """The fields, and the values of those that are shown to so many."""
         return [
             TableRow(
                 Cell(_shown_field(self._line, field), self._line.named.what),
-                self._field_value(field, value, viewer),
+                Cell(_cut(value), self._line.what_of(field))
+                if self._line.shows_field(field, least)
+                else Cell(None, size=len(value.encode())),
             )
             for field, value in sorted(fields.items())
         ]
-
-    def _field_value(self, field: str, value: str, viewer: int | None) -> Cell:
-        if not _may_read_field(self._key, field, viewer):
-            return Cell(None, size=len(value.encode()))
-        return Cell(_cut(value), self._line.what_of(field))
 
     def _scored(self, member: str, score: float) -> TableRow:
         return TableRow(self._member(member), self._value(f"{score:.17g}"))
