@@ -1,6 +1,7 @@
 """The key browser: one key, with its line of the key table, what the server says about it, and its first members; and
 the families of all keys."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of, unprefixed
 from retwis_site.store.replies import Reply, Result
-from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job, shown_key as key_without_secret
+from retwis_site.telemetry.redaction import HIDDEN, cut, shown_field, shown_job, shown_key as key_without_secret
 
 LONGEST = 200  # characters of one value
 A_PAGE = 50  # members of a key; a small hash comes as a whole
@@ -57,17 +58,12 @@ def shown_key(key: str) -> str:
 
 def _shown_member(kind: Kind, member: str) -> str:
     """A member of a sorted set, an entry of a list, or a string, of a key of this kind that the viewer may read."""
-    return _cut(shown_job(member) if kind.named.of_job else member)
+    return cut(shown_job(member) if kind.named.of_job else member, LONGEST)
 
 
 def _shown_field(kind: Kind, field: str) -> str:
     """The name of a field of a hash of this kind that the viewer may read."""
     return _shown_member(kind, shown_field(kind, field) if kind.fields else field)
-
-
-def _cut(text: str) -> str:
-    """The text, at most LONGEST characters of it."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 # ---- The commands that only the key browser sends: they ask a server about its keys. All of them read.
@@ -226,14 +222,14 @@ class OneKey:
                 )
             case _:
                 text = pipe.get(self._key)
-                return Result(lambda: ([TableRow(self._value(_cut(text.value or "")))], 0))
+                return Result(lambda: ([TableRow(self._value(cut(text.value or "", LONGEST)))], 0))
 
     def _fields(self, fields: Mapping[str, str], least: Shown) -> list[TableRow]:
         """The fields, and the values of those that are shown to so many."""
         return [
             TableRow(
                 Cell(_shown_field(self._line, field), self._line.named.what),
-                Cell(_cut(value), self._line.what_of(field))
+                Cell(cut(value, LONGEST), self._line.what_of(field))
                 if self._line.shows_field(field, least)
                 else Cell(None, size=len(value.encode())),
             )
@@ -351,6 +347,7 @@ SCANS = 8  # at most, for one page
 MEASURED = 10  # keys of a family whose memory a page asks for
 EXAMPLES = 3  # keys of a family that a page names
 LARGEST_CURSOR = 2**64 - 1
+_is_place = re.compile("(0|[1-9][0-9]{0,3})[.]([0-9]{1,20})").fullmatch
 ALONE = "alone"  # counts the keys of all families that are one key
 OTHERS = "others"  # counts what is not in the key table
 
@@ -483,11 +480,10 @@ def _added(earlier: Tally, found: Sequence[str], chosen: Sequence[str], memory: 
 
 def place_in(text: str) -> ScanPlace:
     """The place `3.1024`. Raises BadCursor."""
-    server, dot, cursor = text.partition(".")
-    number = parse_number(server)
-    if number is None or not dot or not _is_digits(cursor) or int(cursor) > LARGEST_CURSOR:
+    found = _is_place(text)
+    if found is None or int(found[2]) > LARGEST_CURSOR:
         raise BadCursor(text)
-    return ScanPlace(number, int(cursor))
+    return ScanPlace(int(found[1]), int(found[2]))
 
 
 def packed(tallies: Mapping[str, Tally]) -> str:
@@ -503,7 +499,3 @@ def tallies_in(text: str) -> Mapping[str, Tally]:
     return {
         pattern: Tally(*(number or 0 for number in part)) for pattern, part in zip(patterns(), numbers, strict=True)
     }
-
-
-def _is_digits(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_CURSOR))

@@ -77,7 +77,7 @@ def shown_arguments(command: Command) -> tuple[str, ...]:
     """What may be shown of the arguments after the key."""
     name, arguments = str(command[0]), command[1:] if command[0] in KEYLESS else command[2:]
     kind = kind_of(str(command[1])) if len(command) > 1 and name not in KEYLESS else None
-    shown = tuple(_cut(argument) for argument in _shown(name, kind, arguments[: MOST_ARGUMENTS + 1]))
+    shown = tuple(cut(argument, LONGEST) for argument in _shown(name, kind, arguments[: MOST_ARGUMENTS + 1]))
     return (*shown[:MOST_ARGUMENTS], "…") if len(shown) > MOST_ARGUMENTS else shown
 
 
@@ -141,5 +141,6 @@ def _text(argument: object) -> str:
     return argument if isinstance(argument, str) else HIDDEN if isinstance(argument, bytes) else str(argument)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+def cut(text: str, longest: int) -> str:
+    """The text, at most so many characters of it."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
