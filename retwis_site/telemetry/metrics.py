@@ -72,7 +72,7 @@ def _own_number() -> int:
 def files() -> list[str]:
     """The files of all processes, also of those that have ended, without what only says how a process is now."""
     with _turn():
-        return [str(path) for path in FOLDER.glob("*.db") if not _is_state(path) or _is_taken(_number(path))]
+        return [str(path) for path in FOLDER.glob("*.db") if not path.name.startswith(STATE) or _is_taken(path)]
 
 
 def _take() -> _Place:
@@ -122,19 +122,12 @@ def _free_lock(number: int) -> IO[bytes] | None:
     return lock
 
 
-def _is_taken(number: int) -> bool:
-    lock = _free_lock(number)
+def _is_taken(path: Path) -> bool:
+    """Whether the process of this file runs."""
+    lock = _free_lock(int(path.stem.rpartition("_")[2]))
     if lock is not None:
         lock.close()
     return lock is None
-
-
-def _is_state(path: Path) -> bool:
-    return path.name.startswith(STATE)
-
-
-def _number(path: Path) -> int:
-    return int(path.stem.rpartition("_")[2])
 
 
 @contextmanager
