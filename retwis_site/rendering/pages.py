@@ -334,9 +334,12 @@ def _log_refusal(request: HttpRequest, why: str) -> None:
 
 def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) -> HttpResponse:
     request.META[FAILURE] = failure
-    answer = error_page(request, 503, title, text, kept_fields(request))
-    answer["Retry-After"] = str(RETRY_AFTER)
-    answer["Cache-Control"] = "no-store"
+    return _try_later(request, 503, title, text, RETRY_AFTER)
+
+
+def _try_later(request: HttpRequest, status: int, title: str, text: str, seconds: int) -> HttpResponse:
+    answer = error_page(request, status, title, text, kept_fields(request))
+    answer["Retry-After"], answer["Cache-Control"] = str(seconds), "no-store"
     return answer
 
 
@@ -345,10 +348,7 @@ def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     _log_refusal(request, f"too often, more than {exception}")
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
-    answer = error_page(request, 429, _("Too many requests"), f"{exception.message} {wait}", kept_fields(request))
-    answer["Retry-After"] = str(exception.retry_after)
-    answer["Cache-Control"] = "no-store"
-    return answer
+    return _try_later(request, 429, _("Too many requests"), f"{exception.message} {wait}", exception.retry_after)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
