@@ -173,10 +173,6 @@ class Key:
     kind: Kind
     ttl: int
 
-    @property
-    def type(self) -> str:
-        return self.kind.type
-
 
 KeyPart = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
 
@@ -342,9 +338,9 @@ def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyPart]]:
 
 def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
     """Ask for the entries of a key from the cursor on, and for the next cursor; 0 at the end."""
-    if key.type == "hash":
+    if key.kind.type == "hash":
         return pipe.hscan(key.name, cursor, AT_ONCE)
-    if key.type == "zset":
+    if key.kind.type == "zset":
         return pipe.zscan(key.name, cursor, AT_ONCE)
     content = pipe.get_bytes(key.name)
     return Result(lambda: (0, content.value))
@@ -353,9 +349,9 @@ def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
 def _write(pipe: Pipe, key: Key, content: Any) -> None:
     if content in (None, {}, []):  # the key has expired meanwhile, or SCAN returned an empty chunk
         return
-    if key.type == "hash":
+    if key.kind.type == "hash":
         pipe.hset(key.name, content)
-    elif key.type == "zset":
+    elif key.kind.type == "zset":
         pipe.zadd(key.name, dict(content))
     else:
         pipe.set(key.name, content)
@@ -370,9 +366,9 @@ def _sizes(store: Store, chunk: list[Key]) -> list[int]:
 
 
 def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:
-    if key.type == "hash":
+    if key.kind.type == "hash":
         return pipe.hlen(key.name)
-    if key.type == "zset":
+    if key.kind.type == "zset":
         return pipe.zcard(key.name)
     found = pipe.type(key.name)
     return Result(lambda: int(found.value != "none"))
