@@ -86,8 +86,8 @@ class RateLimits(Repository):
             if times.value <= limit.allowed:
                 return
             self._store.zrem(key, member)
-            [(_, oldest)] = first.value
-            raise limit.exceeded(min(integer(oldest), now) + limit.seconds - now)
+            oldest = min([now, *(integer(score) for _, score in first.value)])  # all may be forgotten meanwhile
+            raise limit.exceeded(oldest + limit.seconds - now)
 
         return Result(read)
 

@@ -223,6 +223,19 @@ def test_retry_after_is_when_the_oldest_action_leaves_the_window(store, raw):
     assert 97 <= refused.value.retry_after <= 100
 
 
+def test_an_action_is_refused_when_another_request_forgets_all_of_them_in_the_middle(store, raw):
+    use_up(store, POSTS, "1")
+    pipe = store.pipeline()
+    counted = RateLimits(store).ask_count(pipe, POSTS, "1")
+    batch = pipe.take()
+    replies = [store.exchange([command])[0] for command in batch.queued[:-1]]
+    raw.unlink("throttle:post:1")  # as a login does with the wrong passwords before it
+    batch.fill([*replies, *store.exchange(batch.queued[-1:])])
+    with pytest.raises(TooOften) as refused:
+        _ = counted.value
+    assert refused.value.retry_after == POSTS.seconds
+
+
 def test_refused_actions_are_not_stored_and_the_key_expires_with_the_window(store, raw):
     use_up(store, POSTS, "1")
     for _ in range(5):
