@@ -325,10 +325,6 @@ def active_language() -> str:
 
 
 @lru_cache(maxsize=5000)
-def _plural_form(language: str, number: int) -> tuple[int, int]:
+def _plural_form(language: str, number: int) -> tuple[int, ...]:
     """Which plural form goes with this number: in a language, and in English, which has the texts that it lacks."""
-    return _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
-
-
-def _plural(language: str, number: int) -> int:
-    return int(translation(language).plural(number))
+    return tuple(int(translation(one).plural(number)) for one in (language, settings.LANGUAGE_CODE))

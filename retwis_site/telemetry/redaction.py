@@ -91,11 +91,6 @@ def shown_field(kind: Kind | None, name: str) -> str:
     return f"{first}:{HIDDEN}" if colon else name if _PLAIN_FIELD.fullmatch(name) else HIDDEN
 
 
-def shown_value(kind: Kind | None, field: str, value: str) -> str:
-    """The value of a field of a hash of this kind."""
-    return value if kind is not None and kind.shows_field(field, COMMANDS) else HIDDEN
-
-
 def _is_open(kind: Kind | None) -> bool:
     """Whether all that a command on it says is shown."""
     return kind is not None and kind.shown >= COMMANDS and not kind.fields
@@ -114,7 +109,7 @@ def _shown(name: str, kind: Kind | None, arguments: Sequence[object]) -> Iterato
             for place, text in enumerate(texts)
         )
     return (
-        shown_field(kind, text) if place % step == 0 else shown_value(kind, texts[place - 1], text)
+        (text if kind.shows_field(texts[place - 1], COMMANDS) else HIDDEN) if place % step else shown_field(kind, text)
         for place, text in enumerate(texts)
     )
 

@@ -65,9 +65,6 @@ class SlotMap:
             self._load()
         return [self.client(address) for address in dict.fromkeys(self.holders.values())]
 
-    def move(self, slot: int, address: ServerAddress) -> None:
-        self.holders[slot] = address
-
     def client(self, address: ServerAddress) -> "redis.Redis":
         """The client of a server. It need not be on the map: a new server gets keys before it has its first slot."""
         return self._clients.get(address) or self._clients.setdefault(address, self._new_client(*address))
@@ -216,7 +213,7 @@ class ClusterTransport:
                 return replies
             self.slots.refresh()
             for place in waiting:  # MOVED is newer than the map
-                self.slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
+                self.slots.holders[replies[place].slot_id] = _target(replies[place], asked[place])
         raise redis.ConnectionError("the servers of the cluster redirect a slot to each other")
 
     def conversation(self) -> "ClusterConversation":
