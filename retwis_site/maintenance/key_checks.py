@@ -174,8 +174,8 @@ class KeyChecks(Searcher):
         if not _is(kind.main.check, member):
             yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
             return
-        rule = kind.score.rule
-        right = integer(score) if rule == "seconds" else int(member) if rule == "member" else score
+        check = kind.score.check
+        right = integer(score) if check == "seconds" else int(member) if check == "member" else score
         if abs(right - score) >= 1:
             what = f"{key} has the score {score:g}"
             # XX: a like that was taken back meanwhile must not come back.

@@ -56,21 +56,13 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One member, entry, field or string. `check`: what `doctor` requires of it, but of the fields of a map; empty:
-    nothing, or a feature has a check of its own."""
+    """One member, entry, field, string or score. `check`: what `doctor` requires of it, but of the fields of a map: of
+    a score "seconds", or "member" for the id itself; empty: nothing, or a feature has a check of its own."""
 
     check: str = ""
     what: What = What.TEXT
     of_job: bool = False  # the name of a job: all but its ids may be secret
     outlasts: bool = False  # it still counts when what it names is gone
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """`rule`: "seconds", or "member" for the id itself; empty: a feature checks it."""
-
-    rule: str = ""
-    what: What = What.TEXT
 
 
 # The grounds of a picture of initials, as the stylesheet has them: `.g0` is the first.
@@ -87,8 +79,8 @@ ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
 DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
 JOB = Value("text", of_job=True)
 COLOUR, PICTURE = Value("colour"), Value("digest")  # PICTURE: empty when staff has removed it
-SECONDS, UNTIL = Score("seconds", What.TIME), Score("", What.TIME)  # unix seconds; UNTIL may be +inf
-ITSELF, REPOST, OTHER = Score("member"), Score("", What.POST), Score()
+SECONDS, UNTIL = Value("seconds", What.TIME), Value("", What.TIME)  # scores: unix seconds; UNTIL may be +inf
+ITSELF, REPOST, OTHER = Value("member"), Value("", What.POST), Value()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +122,7 @@ class Entries:
 @dataclass(frozen=True, slots=True)
 class ZSet:
     member: Value
-    score: Score
+    score: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +272,7 @@ class Kind:
         return {name: field.holds.check for name, field in self.fields.items() if field.holds.check}
 
     @property
-    def score(self) -> Score:
+    def score(self) -> Value:
         return self.holds.score if isinstance(self.holds, ZSet) else OTHER
 
     def what_of(self, field: str) -> What:
@@ -288,7 +280,7 @@ class Kind:
         if self.fields:
             return self.fields[field].holds.what if field in self.fields else What.TEXT
         if isinstance(self.holds, ZSet):
-            return self.main.what if self.score.rule == "member" else self.score.what
+            return self.main.what if self.score.check == "member" else self.score.what
         return self.main.what
 
     def shows_field(self, field: str, least: Shown) -> bool:

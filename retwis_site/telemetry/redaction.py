@@ -120,7 +120,7 @@ def _is_member(name: str, kind: Kind | None, place: int, texts: Sequence[str]) -
     named = _named_in(name)
     if kind is None or kind.type != "zset" or named is Arguments.RANKS:
         return False
-    if kind.score.rule == "member":
+    if kind.score.check == "member":
         return texts[place][-1].isdigit()
     if name != "ZADD":
         return named is Arguments.MEMBERS  # of the others, numbers are ranks, limits and scores
