@@ -63,14 +63,7 @@ class Use(Enum):
 
 
 AskUse = Callable[[Pipe, str, int, int], Handle[Use]]  # of a digest, a uid and an id
-
-
-@dataclass(frozen=True)
-class AccountSet:
-    """A sorted set of a user. It is empty once the account is removed."""
-
-    key: Callable[[int], str]  # by uid: a kind of the key table, such as `keys.notices`
-    explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
+JobsOn = Callable[[int, str], set[str]]  # uid, member of a set -> beginnings of the jobs that may be at work on it
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ class Feature:
     account_lines: AccountLines | None = None  # for the personal download
     site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have
     relations: Sequence[Any] = ()  # `Relation` of timeline/relations: what users do with people and posts
-    account_sets: Sequence[AccountSet] = ()  # those whose jobs the key table cannot say
+    account_sets: Mapping[OfId, JobsOn] = field(default_factory=dict)  # those whose jobs the key table cannot say
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
     # from the last feature to the first: what is built on an account goes before the account.
     remove_account: Callable[[Store, int], Iterable[object]] | None = None
@@ -169,11 +162,12 @@ def searchers(store: Store) -> list[Searcher]:
     return [searcher(store) for feature in features() for searcher in feature.searchers]
 
 
-def account_sets() -> list[AccountSet]:
-    """The sorted sets of users: those of the key table, with what features say of them."""
-    told = {account_set.key: account_set for feature in features() for account_set in feature.account_sets}
+def account_sets() -> Mapping[OfId, JobsOn]:
+    """The sorted sets of users: those of the key table, with what features say of them. Each is empty once the account
+    is removed."""
     sets = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.type == "zset"]
-    return [*(AccountSet(kind, kind.jobs_on) for kind in sets if kind not in told), *told.values()]
+    told = [each for feature in features() for each in feature.account_sets.items()]
+    return {kind: kind.jobs_on for kind in sets} | dict(told)
 
 
 @cache

@@ -328,12 +328,12 @@ class DeletedAccountChecks(Searcher):
         names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
         pipe, sets = self._store.pipeline(), account_sets()
         # The first members of each set; several, because a job may be at work on some of them.
-        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in sets]
+        asked = [(uid, kind, pipe.zrange(kind(uid), 0, MEMBERS_READ - 1)) for uid in names for kind in sets]
         listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         pipe.execute()
-        for uid, each, some in asked:
+        for uid, kind, some in asked:
             for member in some.value:
-                yield LeftData(uid, each.key(uid), frozenset({f"gone:{uid}", *each.explained_by(uid, member)}))
+                yield LeftData(uid, kind(uid), frozenset({f"gone:{uid}", *sets[kind](uid, member)}))
         for uid, score in listed:
             if score.value is not None:
                 yield LeftData(uid, keys.users_by_time(), frozenset({f"gone:{uid}", f"user:{uid}"}))

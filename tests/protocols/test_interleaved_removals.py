@@ -254,8 +254,8 @@ def assert_nothing_is_left(raw, where):
     left = {field for field in raw.hgetall("user:3") if not field.startswith(("answer:", "session:"))}
     assert left == {"username", "deleted"}, where
     assert not raw.exists(f"credentials:{CAROL}"), where
-    for account_set in account_sets():
-        assert not raw.exists(account_set.key(CAROL)), (where, account_set.key(CAROL))
+    for kind in account_sets():
+        assert not raw.exists(kind(CAROL)), (where, kind(CAROL))
     assert raw.zscore("users_by_time", "carol") is None, where
     assert [entry for entry in raw.zrange("users_by_name", 0, -1) if entry.endswith(":3")] == [], where
     assert raw.hget("staff", "3") is None, where

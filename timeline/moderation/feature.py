@@ -1,6 +1,6 @@
 """Moderation: users report people and posts, and staff decides."""
 
-from retwis_site.features import AccountSet, Feature
+from retwis_site.features import Feature
 from retwis_site.http.form_fields import fields_of
 from retwis_site.store import keys
 from timeline.moderation import views
@@ -25,6 +25,6 @@ FEATURE = Feature(
     searchers=(ReportChecks,),
     account_lines=account_lines,
     site_lines=(REPORT_LINES,),
-    account_sets=(AccountSet(keys.reports_by, at_work_by),),
+    account_sets={keys.reports_by: at_work_by},
     remove_account=remove_reports,
 )

@@ -1,6 +1,6 @@
 """Notices: what others did that concerns a user, their pages, and the number of new ones."""
 
-from retwis_site.features import AccountSet, Feature
+from retwis_site.features import Feature
 from retwis_site.store import keys
 from timeline.notices import SITE_LINES, NoticeChecks, account_lines, ask_new, at_work_on
 
@@ -10,5 +10,5 @@ FEATURE = Feature(
     searchers=(NoticeChecks,),
     account_lines=account_lines,
     site_lines=SITE_LINES,
-    account_sets=(AccountSet(keys.notices, at_work_on),),
+    account_sets={keys.notices: at_work_on},
 )
