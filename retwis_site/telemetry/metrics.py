@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -47,26 +47,10 @@ DAMAGED = (ValueError, TypeError, AttributeError, RuntimeError, struct.error)  #
 RESERVED = 1 << 20  # bytes of a file, which are written at once: a mapped page that the disk lacks ends the process
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The files of a process, as long as it runs."""
-
-    number: int
-    pid: int
-    lock: IO[bytes]
-
-
-_place: _Place | None = None
-
-
 def _own_number() -> int:
     """The number of this process's files. A process that was forked takes another one. Raises OSError."""
-    global _place
-    if _place is None or _place.pid != os.getpid():
-        if _place is not None:
-            _place.lock.close()  # the parent keeps it
-        _place = _take()
-    return _place.number
+    number, _ = _taken(os.getpid())
+    return number
 
 
 def files() -> list[str]:
@@ -75,18 +59,15 @@ def files() -> list[str]:
         return [str(path) for path in FOLDER.glob("*.db") if not path.name.startswith(STATE) or _is_taken(path)]
 
 
-def _take() -> _Place:
-    FOLDER.mkdir(parents=True, exist_ok=True)
+@lru_cache(maxsize=1)  # after a fork, the parent alone keeps its lock
+def _taken(pid: int) -> tuple[int, IO[bytes]]:
+    """The number of the files of a process, and the lock that it holds as long as it runs."""
     with _turn():
-        for number in count():
-            lock = _free_lock(number)
-            if lock is None:
-                continue
-            (FOLDER / f"{STATE}_{number}.db").unlink(missing_ok=True)
-            for kind in ("counter", "histogram", STATE):
-                _reserve(FOLDER / f"{kind}_{number}.db")
-            return _Place(number, os.getpid(), lock)
-    raise AssertionError("numbers do not end")
+        number, lock = next((number, lock) for number in count() if (lock := _free_lock(number)) is not None)
+        (FOLDER / f"{STATE}_{number}.db").unlink(missing_ok=True)
+        for kind in ("counter", "histogram", STATE):
+            _reserve(FOLDER / f"{kind}_{number}.db")
+    return number, lock
 
 
 def sums(paths: Iterable[str]) -> Iterable[Metric]:
