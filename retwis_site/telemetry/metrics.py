@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -150,16 +150,12 @@ class Process:
         self._role = role
         self._pid = 0
         self._next_look = 0.0  # monotonic seconds
-        self._of_view: dict[tuple[str, int], _OfView] = {}
         self.look()
 
     def observe(self, seen: Observation) -> None:
         """Count a request."""
         try:
-            view = self._of_view.get((seen.route, seen.status))
-            if view is None:
-                view = self._of_view[seen.route, seen.status] = _OfView(seen.route or NO_ROUTE, seen.status)
-            view.observe(seen)
+            _OfView(seen.route or NO_ROUTE, seen.status).observe(seen)
             if seen.failure is not None:
                 _unavailable.labels(seen.failure).inc()
         except OSError as error:  # no file can be made for a process that was forked
@@ -191,6 +187,7 @@ class Process:
             _complain(error)
 
 
+@cache
 class _OfView:
     """The numbers of one view and status. They are looked up once: a lookup costs more than counting."""
 
