@@ -442,7 +442,7 @@ def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
         )
     # For an unknown command the server repeats the arguments, which may be secrets.
     text = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
-    fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
+    fix = _known_fix(error)
     if "cluster support disabled" in text:
         fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
     if str(error) in _OF_A_PROXY:
@@ -465,10 +465,11 @@ def _fix(error: redis.RedisError | None) -> str:
     if "certificate verify failed" in str(error):
         named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
         return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
-    for kind, fix in _FIXES:
-        if isinstance(error, kind):
-            return fix
-    return "Start that server, or set REDIS_URL to one that runs."
+    return _known_fix(error) or "Start that server, or set REDIS_URL to one that runs."
+
+
+def _known_fix(error: redis.RedisError | None) -> str:
+    return next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
 
 
 # ---- The stores of a process
