@@ -393,20 +393,11 @@ class Verification:
                 raise BadFile(self._first[type_] + position, f"another {type_} has this {name}")
 
 
-@dataclass(frozen=True)
-class LineChunks:
-    """The lines of a verified file, without its first and last. `len` is the number of chunks, about."""
-
-    open: Open
-    lines: int
-
-    def __len__(self) -> int:
-        return self.lines // AT_ONCE + 1
-
-    def __iter__(self) -> Iterator[list[Line]]:
-        for some in _by_weight(raw_lines(self.open())):
-            lines: Iterator[Line] = map(json.loads, some)
-            yield [line for line in lines if line["type"] not in {"site", "end"}]
+def line_chunks(content: IO[bytes]) -> Iterator[list[Line]]:
+    """The lines of a verified file, without its first and last, mostly AT_ONCE together."""
+    for some in _by_weight(raw_lines(content)):
+        lines: Iterator[Line] = map(json.loads, some)
+        yield [line for line in lines if line["type"] not in {"site", "end"}]
 
 
 def _by_weight(lines: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import Filling, refuse_people
-from retwis_site.maintenance.site_files import LineChunks, Verification, decompressed, spooled
+from retwis_site.maintenance.site_files import AT_ONCE, Verification, decompressed, line_chunks, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
@@ -38,12 +38,10 @@ class Command(StoreCommand):
             raise CommandError(f"The file could not be read: {error}") from error
 
     def _import(self, store: Store, file: IO[bytes]) -> None:
-        content = partial(decompressed, file)
-        verification = Verification(content, os.fstat(file.fileno()).st_size)
+        verification = Verification(partial(decompressed, file), os.fstat(file.fileno()).st_size)
         self.complete("Verifying", verification)
         filling = Filling(store)
-        lines = LineChunks(content, verification.counts.total())
-        self.complete("Importing", _Import(filling, lines, verification.largest))
+        self.complete("Importing", _Import(filling, verification))
         write_index(self, store)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
@@ -59,18 +57,17 @@ class _Import:
     """Iterate to fill the store, a chunk a step; then what follows from all lines. `len` estimates the steps."""
 
     filling: Filling
-    lines: LineChunks
-    largest: Mapping[str, int]  # as for `Filling.finish`
+    verified: Verification
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return self.verified.counts.total() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         self.filling.begin()
-        for lines in self.lines:
+        for lines in line_chunks(self.verified.open()):
             self.filling.write(lines)
             yield
-        yield from self.filling.finish(self.largest)
+        yield from self.filling.finish(self.verified.largest)
 
 
 def _opened(name: str) -> IO[bytes]:
