@@ -383,9 +383,9 @@ def looking(store: Store, ask: Callable[[Pipe, T], Handle[bool]]) -> Callable[[I
     return lambda some: [one for one, is_wrong in answers(store, ask, some).items() if is_wrong]
 
 
-def only(ask: Callable[[Pipe, Any], Handle[bool]], read: Read = ids) -> Read:
-    """Of what `read` reads, that of which `ask` says yes. One round trip a chunk more."""
-    return lambda store, names: map(looking(store, ask), read(store, names))
+def only(ask: Callable[[Pipe, Any], Handle[bool]]) -> Read:
+    """Of the ids in their names, those of which `ask` says yes. One round trip a chunk."""
+    return lambda store, names: map(looking(store, ask), ids(store, names))
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.
