@@ -149,11 +149,12 @@ class KeyChecks(Searcher):
 
     def _entries(self, key: str, first: list[bytes]) -> Iterator[bytes]:
         """The entries of a list, from the first AT_ONCE on."""
-        start, found = 0, first
-        while found:
-            yield from found
-            start += len(found)
+        yield from first
+        start, found = AT_ONCE, first
+        while len(found) == AT_ONCE:
             found = self._store.send("LRANGE", key, start, start + AT_ONCE - 1, **AS_BYTES)
+            yield from found
+            start += AT_ONCE
 
     def _bad_field(self, key: str, kind: Kind, field: str, value: bytes) -> Finding:
         """The repair removes an id. `deleted` of a post becomes 0, since the field says by itself that it is deleted.

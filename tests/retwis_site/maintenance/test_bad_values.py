@@ -9,6 +9,8 @@ from itertools import cycle, product
 import pytest
 from django.core.management import CommandError, call_command
 
+from retwis_site.maintenance.checks import AT_ONCE
+from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
@@ -316,3 +318,14 @@ def test_an_official_database_with_bad_values_is_shown_and_adopted(raw, client, 
     assert doctor(capsys)[:2] == (0, {})
     assert raw.zrange("following:1", 0, -1) == ["2"]
     assert "Post number 28" in client.get("/").content.decode()
+
+
+def test_short_lists_are_read_fifty_together_and_a_long_one_to_its_end(raw, store, round_trips):
+    homes = [f"posts:{uid}" for uid in range(1, 101)]
+    for home in homes:
+        raw.rpush(home, 1, 2)
+    raw.rpush(homes[0], *range(3, AT_ONCE + 3), "no id")
+    found = []
+    recorded = round_trips(lambda: found.extend(KeyChecks(store).values().find(homes)))
+    assert len(recorded.round_trips) == 2 + 1
+    assert [finding.what for chunk in found for finding in chunk] == ["posts:1 has 'no id'"]
