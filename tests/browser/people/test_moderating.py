@@ -231,3 +231,16 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     author.goto(f"/@{name}/")
     expect(author.get_by_text("Says that a friend did it")).to_have_count(0)
     expect(post(author, "only today")).to_have_count(0)
+
+
+def test_staff_copies_a_link_for_a_new_password(window, bob, moderator):
+    page = window(moderator, at=f"/moderation/people/{bob.user.username}/")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_label("Reason").first.fill("Met in person")
+    page.get_by_role("button", name="Create a password reset link").click()
+    address = page.get_by_label("Password reset link").input_value()
+    assert "/reset/" in address
+    page.get_by_role("button", name="Copy").click()
+    said(page, "Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == address
+    assert findings(page) == []

@@ -273,9 +273,11 @@ def test_the_profile_of_a_suspended_person_or_of_one_who_blocks_them_leads_staff
     own = "/moderation/people/bob/"
     assert staff.get("/@bob/")["Location"] == staff.get("/@bob/replies/")["Location"] == own
     assert "Buy!" in staff.get(own).content.decode()
+    assert '<h1><a href="/@bob/"><bdi>@bob</bdi></a></h1>' in staff.get(own).content.decode()
     assert browser(alice).get("/@bob/").status_code == 403
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     assert staff.get("/@bob/")["Location"] == own
+    assert "<h1><bdi>@bob</bdi></h1>" in staff.get(own).content.decode()
     assert browser(alice).get("/@bob/").status_code == browser().get("/@bob/").status_code == 410
 
 
