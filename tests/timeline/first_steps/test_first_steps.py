@@ -27,6 +27,7 @@ def test_from_registering_to_the_recovery_codes(client, raw, store, alice, bob, 
     html = page.content.decode()
     assert 'value="#bread"' in html
     assert 'value="@bob"' in html
+    assert "<h2>2. Tags and people to follow</h2>" in html
     assert 'value="@Dora"' not in html
     assert '<a href="/">Skip</a>' in html
     assert "/settings/recovery/" not in html  # a link would leave behind what was typed; the form leads there
@@ -158,6 +159,11 @@ def test_people_are_offered_with_the_beginning_of_their_profile(member, raw, bob
     assert '<span class="note" dir="auto">Bakes &lt;bread&gt;. So much' in to_bob
     assert to_bob.count("So much") < 6
     assert 'class="note"' not in to_carol
+
+
+def test_the_second_step_names_what_it_offers(member, raw, bob):
+    raw.zadd("users_by_followers", {"2": 2})
+    assert "<h2>2. People to follow</h2>" in page_of(member.get(URL))
 
 
 def test_whoever_has_invited_a_person_is_offered_first(browser, raw, store, alice, bob, carol):
