@@ -125,6 +125,7 @@ def read(stored: Mapping[str, str]) -> Site:
     texts["name"] = texts["name"] or DEFAULT_NAME
     texts["colour"] = texts["colour"] if texts["colour"] in COLOURS else COLOURS[0]
     texts["second_factor"] = texts["second_factor"] and FOR_STAFF
+    texts["contact"] = texts["contact"].removeprefix("mailto:")  # of the address alone, pages make a link
     return Site(
         **texts,
         registration=next((known for known in MODES if known == mode), "open" if not mode else "closed"),

@@ -96,6 +96,15 @@ def test_a_bad_stored_value_counts_as_absent_and_an_unknown_mode_as_closed():
     )
 
 
+def test_the_contact_is_a_link_with_and_without_mailto(client, raw):
+    """The guide has once said `contact=mailto:...`."""
+    for contact in ("alice@retwis.example", "mailto:alice@retwis.example"):
+        raw.hset("site", "contact", contact)
+        identity.forget()
+        for path in ("/about/", "/privacy/"):
+            assert '<a href="mailto:alice@retwis.example">alice@retwis.example</a>' in page_of(client.get(path))
+
+
 def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     answer = admin.post("/moderation/site/", {"name": "Ravens", "rules": "Be kind\r\n\r\nNo spam"}, follow=True)
     page = answer.content.decode()

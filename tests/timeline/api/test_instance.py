@@ -14,7 +14,7 @@ from timeline.posts.repository import Posts
 
 
 def test_an_app_learns_the_name_the_rules_and_the_limits_of_the_site(store, raw, alice, bob):
-    raw.hset("site", mapping={"name": "Kiosk", "rules": "Be kind.\n\nNo spam.", "contact": "ann@kiosk.example"})
+    raw.hset("site", mapping={"name": "Kiosk", "rules": "Be kind.\n\nNo spam.", "contact": "mailto:ann@kiosk.example"})
     forget()
     now = App().json("GET", "/api/v2/instance")
     assert (now["title"], now["domain"], now["contact"]["email"]) == ("Kiosk", "testserver", "ann@kiosk.example")
