@@ -3,13 +3,14 @@
 import pytest
 from playwright.sync_api import expect
 
+from retwis_site.store import keys
 from tests.browser.support import steps
 from tests.browser.support.arrivals import A_WHILE, told
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
-from tests.browser.support.windows import PHONE
+from tests.browser.support.windows import PHONE, WIDE
 from tests.support.stored_keys import publish
-from timeline.relations.relations import Follows
+from timeline.relations.relations import Follows, Mutes
 
 
 @pytest.fixture
@@ -174,3 +175,31 @@ def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window
     steps.fill_in_login(page, alice.user.username)
     expect(page).to_have_url(f"/@{bob.user.username}/")
     expect(steps.follow_button(page, bob.user.username)).to_be_visible()
+
+
+@pytest.mark.parametrize(("size", "lines"), [(WIDE, 1), (PHONE, 2)], ids=["wide", "phone"])
+def test_the_three_buttons_about_a_muted_person_whom_one_follows_fill_their_lines(
+    window, store, alice, bob, size, lines
+):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    Mutes(store).mute(alice.user.uid, bob.user.uid)
+    name = bob.user.username
+    page = window(alice, at=f"/@{name}/", viewport=size)
+    buttons = [page.get_by_role("button", name=f"{act} {name}") for act in ("Unmute", "Following. Unfollow")]
+    boxes = [it.bounding_box() for it in (*buttons, page.get_by_role("link", name=f"More about {name}"))]
+    ends = {}
+    for box in boxes:
+        left, right = ends.get(box["y"], (box["x"], 0))
+        ends[box["y"]] = min(left, box["x"]), max(right, box["x"] + box["width"])
+    assert len(ends) == lines
+    assert len({(round(left), round(right)) for left, right in ends.values()}) == 1
+
+
+def test_the_people_to_follow_beside_explore_stand_no_further_apart_than_the_rest(window, store, alice, bob):
+    store.zadd(keys.users_by_followers(), {str(bob.user.uid): 10_000})  # so bob is suggested, whoever else is there
+    page = window(alice, at="/explore/")
+    search, footer = (page.get_by_role(role).last.bounding_box() for role in ("search", "contentinfo"))
+    people = page.get_by_role("complementary", name="People").locator(".suggestions").bounding_box()
+    gap = page.locator(".beside").evaluate("it => parseFloat(getComputedStyle(it).rowGap)")
+    assert people["y"] - search["y"] - search["height"] == pytest.approx(gap, abs=1)
+    assert footer["y"] - people["y"] - people["height"] == pytest.approx(gap, abs=1)

@@ -1,5 +1,6 @@
-"""People join by an application or an invitation, and an announcement is read and dismissed."""
+"""People join by an application or an invitation, read the rules, and read and dismiss an announcement."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +10,7 @@ from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import fill_in_login, fill_in_registration, log_in, said
+from tests.browser.support.windows import PHONE
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 WHY = "I know bob, and I like birds"
@@ -19,6 +21,7 @@ def change_site(page, **choices):
     page.goto("/moderation/site/")
     page.get_by_label("Who can join").select_option(choices.get("registration", "open"))
     page.get_by_role("textbox", name="Announcement").fill(choices.get("announcement", ""))
+    page.get_by_role("textbox", name="Rules").fill(choices.get("rules", ""))
     page.get_by_role("button", name="Save").click()
     said(page, "Site settings saved.")
 
@@ -123,3 +126,27 @@ def test_an_announcement_is_read_and_dismissed(admin, window, bob, scripts):
     change_site(admin, announcement="The site is back")
     page.goto("/")
     expect(announcement).to_contain_text("The site is back")
+
+
+def test_on_a_phone_an_announcement_touches_nothing_below_it(admin, window, bob):
+    change_site(admin, announcement="The site rests on Sunday")
+    page = window(bob, viewport=PHONE)
+    for path in ("/", "/explore/", "/rules/"):
+        page.goto(path)
+        box = page.get_by_role("complementary", name="Announcement").bounding_box()
+        assert page.get_by_role("main").bounding_box()["y"] >= box["y"] + box["height"] + 8, path
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_each_rule_has_its_number_within_the_panel_whichever_way_it_is_written(admin, window, language):
+    change_site(admin, rules="Be kind\nكن لطيفًا")
+    page = window(locale=language)
+    for path in ("/rules/", "/"):
+        page.goto(path)
+        rules = page.get_by_role("listitem").filter(has_text=re.compile("^(Be kind|كن لطيفًا)$"))
+        expect(rules).to_have_count(2)
+        for rule in rules.all():
+            expect(rule).to_have_css("list-style-type", "decimal")
+            box, panel = rule.bounding_box(), rule.locator("xpath=ancestor::*[3]").bounding_box()
+            before = box["x"] - panel["x"]
+            assert min(before, panel["width"] - before - box["width"]) > 35, path  # the padding, and a number
