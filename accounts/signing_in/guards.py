@@ -323,7 +323,8 @@ def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResp
     if verified.language in CODES:
         activate(verified.language)
         cookies.keep_choice(response, settings.LANGUAGE_COOKIE_NAME, verified.language)
-    messages.success(request, _("Welcome back, %(name)s.") % {"name": verified.user.username})
+    text = _("Welcome, %(name)s!") if verified.is_new else _("Welcome back, %(name)s.")
+    messages.success(request, text % {"name": verified.user.username})
     log_account_event(request, "logged in", verified.user)
     return response
 

@@ -66,7 +66,7 @@ def test_an_applicant_waits_is_approved_and_logs_in(admin, window, console, name
     said(admin, f"The account @{ida} was created.")
     fits(admin, scripts=True)
     log_in(page, ida)
-    said(page, f"Welcome back, {ida}.")
+    said(page, f"Welcome, {ida}!")
     admin.goto("/moderation/log/")
     expect(admin.get_by_role("main").get_by_text("Application approved").first).to_be_visible()
     expect(admin.get_by_role("main").get_by_text(f"@{ida}").first).to_be_visible()
