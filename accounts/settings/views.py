@@ -26,7 +26,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.accounts import AccountDeletion
-from accounts.users.entities import Role, User, Verified
+from accounts.users.entities import Refused, Role, User, Verified
 from accounts.users.html import drawn, header_address, portrait
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
@@ -374,9 +374,13 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     if form.is_bound:
         RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
     context: dict[str, object] = {"form": form}
-    if form.is_valid() and request.viewer.checked.role is not Role.MEMBER and not _without_role(request, me):
-        form.add_error(None, str(LastAdmin.message))
-        context["is_last_admin"] = True
+    if form.is_valid() and request.viewer.checked.role is not Role.MEMBER:
+        try:
+            Roles(connect()).give(me.uid, Role.MEMBER, me.uid)
+        except Refused as refusal:
+            context["is_last_admin"] = isinstance(refusal, LastAdmin)
+            if not context["is_last_admin"] or not request.POST.get("last_admin"):  # the only admin is warned first
+                form.add_error(None, str(refusal))
     if not form.is_valid():
         return form_page(request, "accounts/settings/delete.html", context)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
@@ -384,15 +388,6 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     response = guards.logged_out(request, _("Your account was deleted."))
     guards.take_back_all(response)
     return response
-
-
-def _without_role(request: RetwisRequest, me: User) -> bool:
-    """Take the role of a user who goes. Returns False for the only admin, who has not been warned yet."""
-    try:
-        Roles(connect()).give(me.uid, Role.MEMBER, me.uid)
-    except LastAdmin:
-        return bool(request.POST.get("last_admin"))
-    return True
 
 
 @guards.open_to_frozen

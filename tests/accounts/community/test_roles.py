@@ -185,6 +185,16 @@ def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, memb
     assert raw.hget("user:1", "deleted") is not None
 
 
+def test_an_account_is_not_deleted_while_someone_else_changes_its_role(store, raw, member, bob):
+    for uid in (ALICE, BOB):
+        Roles(store).give(uid, Role.ADMIN)
+    raw.hset("staff", "changing:abc", "1")
+    text = page_of(member.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}), 422)
+    assert "Someone else is changing this role right now." in text
+    assert "Delete it anyway." not in text
+    assert raw.hget("user:1", "deleted") is None
+
+
 def test_one_of_two_admins_loses_the_role_with_the_account(store, raw, browser, alice, bob):
     for uid in (ALICE, BOB):
         Roles(store).give(uid, Role.ADMIN)
