@@ -165,7 +165,7 @@ def second_step(request: RetwisRequest) -> HttpResponse:
         name, template = verified.user.username, "accounts/second_factor/second_step.html"
         return _ask(request, template, question, form=form, username=name, next=after)
     verified.way = way
-    return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
+    return guards.log_in(request, verified, after)
 
 
 def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
@@ -203,7 +203,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
     if stored.is_suspended:
         raise SuspendedLogin(uid)
     verified = Verified(User(uid, stored.username), stored.generation, stored.language, way=Way.PASSKEY)
-    return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
+    return guards.log_in(request, verified, after)
 
 
 # ---- Before what matters

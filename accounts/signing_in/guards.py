@@ -310,16 +310,13 @@ def begin_second_step(verified: Verified, after: str) -> HttpResponse:
     return response
 
 
-def begin_confirmed_session(request: RetwisRequest, verified: Verified, after: str) -> HttpResponse:
-    """Like `begin_session`, when a second factor was shown just now."""
+def log_in(request: RetwisRequest, verified: Verified, after: str) -> HttpResponse:
+    """Like `begin_session`, of a login: in the language of the account, with a greeting. Each way but the password
+    alone has shown a second factor just now."""
     response = begin_session(request, verified, after)
-    note_confirmation(response, response.cookies[settings.AUTH_COOKIE].value)
-    cookies.take_back(response, factors.PENDING_COOKIE)
-    return response
-
-
-def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResponse) -> HttpResponse:
-    """The response that begins a session of a login, in the language of the account, with a greeting."""
+    if verified.way:
+        note_confirmation(response, response.cookies[settings.AUTH_COOKIE].value)
+        cookies.take_back(response, factors.PENDING_COOKIE)
     if verified.language in CODES:
         activate(verified.language)
         cookies.keep_choice(response, settings.LANGUAGE_COOKIE_NAME, verified.language)

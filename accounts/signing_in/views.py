@@ -127,7 +127,7 @@ def login(request: RetwisRequest) -> HttpResponse:
         return guards.begin_second_step(form.verified, after)
     if form.verified.is_new:  # as after registering: there are the recovery codes
         after = guards.leading_on(first_page(), after)
-    return guards.welcomed_back(request, form.verified, guards.begin_session(request, form.verified, after))
+    return guards.log_in(request, form.verified, after)
 
 
 @guards.open_to_frozen
