@@ -38,7 +38,6 @@ from retwis_site.store.rate_limits import RateLimits
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def authorize(request: RetwisRequest) -> HttpResponse:
     """Shows what an app asks for; a POST with `allow` gives it a code. Only a button leads to the app, and only to an
     address that it has registered: anybody may register one, so an error that led there would lead anywhere. Visitors

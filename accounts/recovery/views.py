@@ -58,7 +58,6 @@ JUST_NOW = 15 * 60  # seconds after a login or a registration in which the first
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def recover(request: RetwisRequest) -> HttpResponse:
     """Set a new password with a code. It ends all sessions; the user logs in with the new password."""
     form = RecoverForm(typed(request))
@@ -88,7 +87,6 @@ def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
 
 
 @guards.for_passwords
-@guards.never_store
 def reset(request: RetwisRequest, token: str) -> HttpResponse:
     """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
     shows why it is suspended, and stays. The link is for people who have lost everything, so it also removes the second
@@ -120,7 +118,6 @@ def _with_new_password(request: RetwisRequest, user: User, password: str, how: s
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def recovery(request: RetwisRequest) -> HttpResponse:
     """How many codes are left; a POST makes new ones and shows them, once."""
     me, [stored, has_factor] = request.viewer.ask_as_user(

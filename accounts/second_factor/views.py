@@ -147,7 +147,6 @@ def _ask(request: RetwisRequest, template: str, question: FactorQuestion, **cont
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def second_step(request: RetwisRequest) -> HttpResponse:
     """After the password: asks for the second factor, and begins the session."""
     after = guards.page_after(request)
@@ -185,7 +184,6 @@ def _standing(pending: Pending) -> tuple[Verified, FactorQuestion] | None:
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
     asked = ChallengePurpose(Purpose.LOGIN)
@@ -211,7 +209,6 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
 
 @guards.for_passwords
 @guards.keeps_opener
-@guards.never_store
 def confirm(request: RetwisRequest) -> HttpResponse:
     """Asks the signed-in user for a second factor, which then counts for ten minutes. `sudo_required` leads here."""
     after = guards.page_after(request)
@@ -250,7 +247,6 @@ def security(request: RetwisRequest) -> HttpResponse:
 
 @guards.for_passwords
 @guards.sudo_required
-@guards.never_store
 def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
     then the store knows nothing of them: the form has the key, signed for this session."""
@@ -331,7 +327,6 @@ def remove_totp(request: RetwisRequest, me: User) -> HttpResponse:
 
 @guards.for_passwords
 @guards.sudo_required
-@guards.never_store
 def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     """Add a passkey. The password brings the challenge for the browser, and the browser's answer makes the passkey."""
     if "passkey" not in request.POST:

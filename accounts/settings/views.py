@@ -351,7 +351,6 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
 
 @guards.for_passwords
 @guards.sudo_required
-@guards.never_store
 def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
     form = PasswordForm(typed(request), request=request, username=me.username)
@@ -367,7 +366,6 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
 
 @guards.for_passwords
 @guards.sudo_required
-@guards.never_store
 def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
     form = PresentPasswordForm(typed(request), request=request, username=me.username)

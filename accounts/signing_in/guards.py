@@ -103,8 +103,8 @@ def _keep_opener(response: HttpResponseBase, after: str) -> None:
 
 
 def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
-    """Marks a view of a form with secrets, which a frozen user may send."""
-    return open_to_frozen(for_secrets(for_forms(view)))
+    """Marks a view of a form with secrets, which a frozen user may send. No cache stores its pages."""
+    return open_to_frozen(for_secrets(for_forms(never_store(view))))
 
 
 def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:

@@ -23,7 +23,9 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 
-@guards.for_passwords
+@guards.open_to_frozen
+@guards.for_secrets
+@guards.for_forms
 @guards.keeps_opener
 def register(request: RetwisRequest) -> HttpResponse:
     return _register(request, request.POST.get("code", ""))
@@ -114,7 +116,9 @@ def _joined(request: RetwisRequest, verified: Verified | None) -> HttpResponse:
     return guards.begin_session(request, verified, after)
 
 
-@guards.for_passwords
+@guards.open_to_frozen
+@guards.for_secrets
+@guards.for_forms
 @guards.keeps_opener
 def login(request: RetwisRequest) -> HttpResponse:
     after = _page_before(request)
