@@ -14,7 +14,7 @@ from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetL
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
 from accounts.signing_in import guards
 from accounts.signing_in.factors import ask_has_factor, remove_factors
-from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField, exact_input
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
@@ -42,9 +42,7 @@ class RecoverForm(NewPasswordForm):
         label=gettext_lazy("Recovery code"),
         help_text=gettext_lazy("One of the codes that you kept. Each works once."),
         validators=[MaxLength(LONGEST_TYPED)],
-        widget=forms.TextInput(
-            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
-        ),
+        widget=exact_input("off"),
     )
 
 

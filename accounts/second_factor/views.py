@@ -23,7 +23,7 @@ from accounts.second_factor.passkeys import ChallengePurpose, Purpose, WrongAnsw
 from accounts.second_factor.repository import AlreadyThere, Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
-from accounts.signing_in.forms import PresentPasswordForm, ShortTextField
+from accounts.signing_in.forms import PresentPasswordForm, ShortTextField, exact_input
 from accounts.signing_in.html import done, form_page, not_done, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Way, device_of
@@ -47,9 +47,7 @@ class FactorForm(forms.Form):
         help_text=gettext_lazy("From your authenticator app, or one of your recovery codes."),
         validators=[MaxLength(LONGEST_TYPED)],
         required=False,
-        widget=forms.TextInput(
-            attrs={"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
-        ),
+        widget=exact_input("one-time-code"),
     )
     passkey = forms.CharField(validators=[MaxLength(passkeys.LONGEST_ANSWER)], required=False)
 

@@ -44,12 +44,17 @@ class PasswordField(forms.CharField):
         super().__init__(strip=False, validators=[check_length], widget=widget, **kwargs)
 
 
+def exact_input(autocomplete: str) -> forms.TextInput:
+    """For what is typed letter by letter, from the left: no keyboard corrects it."""
+    attrs = {"autocomplete": autocomplete, "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
+    return forms.TextInput(attrs=attrs)
+
+
 class UsernameField(forms.CharField):
     """A username, of a new account or of one that there is."""
 
     def __init__(self, **kwargs: Any) -> None:
-        attrs = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
-        super().__init__(label=_("Username"), widget=forms.TextInput(attrs=attrs), **kwargs)
+        super().__init__(label=_("Username"), widget=exact_input("username"), **kwargs)
 
 
 class NewPasswordForm(forms.Form):
