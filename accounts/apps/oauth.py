@@ -20,10 +20,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 
 from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
-from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of
+from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers
 from accounts.users.repository import uid_in
 from retwis_site.http.apps import JSON, SentTexts, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
+from retwis_site.store.ids import digest_of
 
 # Characters as the way of a visitor to the login has them, encoded twice: nginx takes headers of 4 KB.
 LONGEST_STATE = 2000

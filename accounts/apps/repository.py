@@ -18,7 +18,7 @@ from django.core.signing import BadSignature, Signer
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in.factors import ask_has_factor
-from accounts.signing_in.tokens import OWN, TOKENS, Token, digest_of, in_order, new_value, tokens_in
+from accounts.signing_in.tokens import OWN, TOKENS, Token, in_order, new_value, tokens_in
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, new_secret_of
@@ -27,7 +27,7 @@ from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store, answers
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import digest_of, nonce
 from retwis_site.store.replies import trip
 
 # Seconds of an app that gets no token: services register once for all their users, and the first may not allow it. Elk

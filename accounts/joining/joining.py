@@ -1,7 +1,6 @@
 """How people join: at once, after an approval, or with an invitation, as the site's word `registration` says; and under
 which names."""
 
-import hashlib
 import json
 import re
 import secrets
@@ -26,7 +25,7 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store, answer, answers
-from retwis_site.store.ids import note_bad, parse_number, stored_names
+from retwis_site.store.ids import digest_of, note_bad, parse_number, stored_names
 
 # ---- Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name ->
 # JSON.
@@ -238,7 +237,7 @@ def read_invitation(code: str, uses: str | None) -> Invitation | None:
 
 def uses_of(code: str) -> str:
     """The key of those whom an invitation has let in."""
-    return keys.uses(hashlib.sha256(code.encode()).hexdigest()[:32])
+    return keys.uses(digest_of(code))
 
 
 class Invitations(Repository):

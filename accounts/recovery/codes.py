@@ -6,7 +6,6 @@ only cost the site. The command that sets a password marks the field of its code
 takes a code as a second factor: its reply tells one of two requests at once that it was first.
 """
 
-import hashlib
 import secrets
 import time
 
@@ -14,7 +13,7 @@ from accounts.users.entities import State, SuspendedLogin, User
 from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Repository
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import digest_of, parse_id
 
 NUMBER = 10  # codes that are made at once
 SIGNS = 16  # of a code, 5 bits each
@@ -58,7 +57,7 @@ def field_of(uid: int, typed: str) -> str:
     """The field of a code, as a person may type it: in any letter case, with or without spaces and hyphens, with
     letters in place of digits that look like them."""
     code = typed[:LONGEST_TYPED].lower().translate(_AS_READ)
-    return RECOVERY + hashlib.sha256(f"{uid}:{code}".encode(errors="replace")).hexdigest()[:32]
+    return RECOVERY + digest_of(f"{uid}:{code}")
 
 
 def _let_in(uid: int, about: list[str | None]) -> User | None:
@@ -118,7 +117,7 @@ class ResetLinks(Repository):
 
 
 def _digest(token: str) -> str:
-    return hashlib.sha256(token[:LONGEST_TOKEN].encode(errors="replace")).hexdigest()[:32]
+    return digest_of(token[:LONGEST_TOKEN])
 
 
 def _key(token: str) -> str:

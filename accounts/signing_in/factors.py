@@ -4,7 +4,6 @@
 browser a signed state, which leads to the second step. accounts/second_factor/ has the factors themselves.
 """
 
-import hashlib
 from typing import NamedTuple
 
 from django.conf import settings
@@ -13,6 +12,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import digest_of
 from retwis_site.store.replies import Result
 
 TOTP, PASSKEY = "totp", "passkey:"  # fields of `credentials:<uid>`, the second is what their names begin with
@@ -36,8 +36,7 @@ def remove_factors(store: Store, uid: int) -> bool:
 
 def use_of(field: str, value: str) -> str:
     """The member of `factor_uses:<uid>` for a field of `credentials:<uid>`: another secret has another one."""
-    told = value.rpartition(":")[2] if field == TOTP else field
-    return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:32]
+    return digest_of(value.rpartition(":")[2] if field == TOTP else field)
 
 
 # ---- The state between the password and the second factor: a cookie of the browser. It is no session and becomes none

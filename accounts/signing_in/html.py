@@ -1,6 +1,5 @@
 """Whole pages: the frame with the links of the viewer, around a fragment or a form."""
 
-import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.pages import THEMES, shortcuts_of, theme_of
+from retwis_site.store.ids import digest_of
 from retwis_site.store.local_cache import Memory
 
 # ---- The announcement of the site, above every page, until the signed-in viewer dismisses it. Visitors always see it.
@@ -42,7 +42,7 @@ def announcement(site: Site, dismissed: str | None, language: str) -> Html:
 
 def name_of_announcement(site: Site) -> str:
     """Another text has another name, and so has the same text that was set anew: it is shown again."""
-    return hashlib.sha256(f"{site.announcement}{site.announced}".encode()).hexdigest()[:16]
+    return digest_of(f"{site.announcement}{site.announced}")[:16]
 
 
 def dismissed_by(typed: str) -> str:

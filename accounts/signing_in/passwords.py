@@ -30,6 +30,7 @@ from retwis_site.http.form_fields import MaxLength
 from retwis_site.identity import site_name
 from retwis_site.server.processes import run_anywhere
 from retwis_site.store.client import answer, connect
+from retwis_site.store.ids import digest_of
 from retwis_site.store.rate_limits import Limit, RateLimits
 
 T = TypeVar("T")
@@ -167,7 +168,7 @@ def login_subject(name: str, address: str) -> str:
 
     The address is part of it, so that wrong passwords from other addresses do not lock out the owner of the account.
     """
-    return hashlib.sha256(f"{name.lower().removeprefix('@')}\0{address}".encode(errors="replace")).hexdigest()[:32]
+    return digest_of(f"{name.lower().removeprefix('@')}\0{address}")
 
 
 class RedisBackend:

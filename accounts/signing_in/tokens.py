@@ -6,7 +6,6 @@ place that could lead to a token. `token_used:<digest>` is the hour of the last 
 one that nobody has used for so long that its app may be gone has ended, too.
 """
 
-import hashlib
 import time
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
@@ -89,7 +88,7 @@ MOST_TOKENS = 50  # of a user; another one ends that which was used least recent
 class Token(NamedTuple):
     """What an app may do for a user. Times are unix seconds."""
 
-    digest: str  # of the token, which is stored nowhere
+    digest: str  # of the token (`digest_of`), which is stored nowhere
     since: int
     used: int  # to the hour
     app: str
@@ -97,11 +96,6 @@ class Token(NamedTuple):
 
 
 OWN = "~"  # in a token of an app for no user; no other has it
-
-
-def digest_of(token: str) -> str:
-    """What is stored of a token: from 128 random bits, a fast hash cannot be undone."""
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()[:32]
 
 
 # ---- How often an app may ask for one user. Windows begin at fixed times, as Mastodon's do: one number each, which

@@ -27,7 +27,7 @@ from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer
-from retwis_site.store.ids import stored_id
+from retwis_site.store.ids import digest_of, stored_id
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reading, Reply, Result, begun, rest, trip
 
@@ -125,7 +125,7 @@ class AppToken:
 
     @cached_property
     def digest(self) -> str:
-        return tokens.digest_of(self.secret)
+        return digest_of(self.secret)
 
     @property
     def fields(self) -> Sequence[str]:

@@ -4,6 +4,7 @@ A store may hold anything: another program may have written it, or a damaged dis
 a `stored_...` function. It skips a bad value, so that the good ones are still shown, and logs it once.
 """
 
+import hashlib
 import logging
 import re
 import secrets
@@ -137,6 +138,11 @@ def note_bad(key: str, value: str) -> None:
     if (key, shown) not in logged and len(logged) < MOST_LOGGED:
         logged.add((key, shown))
         logger.warning("%s has a bad value, which is skipped: %r. See it with: manage.py doctor", key, shown)
+
+
+def digest_of(text: str) -> str:
+    """Names a text in 32 hex digits. One of 128 random bits, such as a token, cannot be found from them."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]
 
 
 def nonce() -> str:

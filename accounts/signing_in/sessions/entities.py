@@ -8,7 +8,6 @@ How a session was opened stands behind the system, `Linux/passkey`: an older ver
 the system's name.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.users.entities import Verified
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_number
+from retwis_site.store.ids import digest_of, parse_number
 from retwis_site.store.replies import Result
 
 # ---- What a login was made with, from the User-Agent header: "Firefox on Linux".
@@ -121,7 +120,7 @@ class Session:
     @property
     def number(self) -> str:
         """Names the session on pages, which must not have its secret: 16 hex digits."""
-        return hashlib.sha256(self.secret.encode(errors="replace")).hexdigest()[:16]
+        return digest_of(self.secret)[:16]
 
 
 def new_value(verified: Verified, device: Device) -> str:

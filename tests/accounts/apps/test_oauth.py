@@ -12,7 +12,7 @@ import redis
 
 from accounts.apps.repository import OUT_OF_BAND
 from accounts.signing_in.passwords import HASHING
-from accounts.signing_in.tokens import digest_of
+from retwis_site.store.ids import digest_of
 from tests.support.apps import App
 from tests.support.hashers import busy
 from tests.support.http.security_headers import POLICY

@@ -9,10 +9,11 @@ from django.contrib.auth.hashers import make_password
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in import tokens
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
+from accounts.signing_in.tokens import MOST_TOKENS, covers, tokens_in
 from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn
+from retwis_site.store.ids import digest_of
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App, token_of
 from tests.support.clock import Clock

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from accounts.community.log import Act, Log
-from accounts.signing_in.tokens import digest_of
+from retwis_site.store.ids import digest_of
 from retwis_site.store.local_cache import Memory
 from tests.support.http import hostile_requests
 from tests.support.http.answers import Answer, check_answer
