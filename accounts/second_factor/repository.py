@@ -7,6 +7,7 @@ command comes before whatever it allows. So a process that dies between them has
 
 import json
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -116,7 +117,8 @@ def _passkey(field: str, value: str) -> Passkey | None:
     try:
         stored = json.loads(value)
         passkey = Passkey(field.removeprefix(PASSKEY), stored["name"], stored["key"], stored["since"])
-    except (ValueError, TypeError, KeyError):
+        urlsafe_b64decode(f"{passkey.id}===")
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     fits = isinstance(passkey.name, str) and isinstance(passkey.key, str) and type(passkey.since) is int
     return passkey if fits and field.startswith(PASSKEY) else None

@@ -222,8 +222,18 @@ def test_no_code_of_the_site_opens_a_session_for_a_password_alone(store, alices_
         log_in(store)
 
 
-def test_a_damaged_factor_opens_nothing(browser, raw, waiting, alices_app):
-    raw.hset("credentials:1", "totp", "not base32!")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("totp", "not base32!"),
+        ("passkey:b1", "[" * 9999),
+        ("passkey:a", '{"name": "Phone", "key": "b2-_", "since": 1}'),  # no id has one letter
+    ],
+)
+def test_a_damaged_factor_opens_nothing(browser, raw, waiting, alices_app, field, value):
+    raw.delete("credentials:1")
+    raw.hset("credentials:1", field, value)
+    assert waiting.get(SECOND).status_code == 200
     assert waiting.post(SECOND, {"code": alices_app.next_code()}).status_code == 422
     assert sessions(raw) == []
 

@@ -51,7 +51,10 @@ def test_they_go_with_the_account(capsys, store, raw, alice, alices_app, passkey
 
 
 def test_doctor_names_what_cannot_be_read_and_leaves_it(capsys, raw, alice, alices_app):
-    for field, value in (("totp", "x"), ("passkey:a", "no JSON"), ("passkey:b", "[]"), ("other", "1")):
+    told = '{"name": "Phone", "key": "b2-_", "since": 1}'
+    damaged = [("totp", "x"), ("other", "1"), ("passkey:a", told)]  # no id has one letter
+    damaged += [("passkey:b1", text) for text in ("no JSON", "[]", "[" * 9999)]
+    for field, value in damaged:
         raw.delete("credentials:1")
         raw.hset("credentials:1", field, value)
         with pytest.raises(SystemExit):

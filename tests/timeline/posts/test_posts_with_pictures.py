@@ -231,7 +231,14 @@ def test_other_jobs_are_read_for_a_picture_only_when_a_post_of_it_may_still_be_p
 
 def test_a_bad_field_shows_no_picture(browser, alice, store, red, raw):
     pid = publish(store, 1, red)
-    for bad in ("[]", "{}", "x", '{"pictures":[["../../x",1,1,""]]}', '{"pictures":[["' + "0" * 40 + '",0,1,""]]}'):
+    for bad in (
+        "[]",
+        "{}",
+        "x",
+        "[" * 9999,
+        '{"pictures":[["../../x",1,1,""]]}',
+        '{"pictures":[["' + "0" * 40 + '",0,1,""]]}',
+    ):
         raw.hset(f"post:{pid}", "media", bad)
         assert "/media/" not in page_of(browser().get(f"/@Alice/{pid}/"))
 

@@ -173,7 +173,7 @@ def media_from(key: str, stored: str | None) -> Media:
         read = json.loads(stored)
         pictures = tuple(Picture(*one) for one in read["pictures"])
         is_good = len(pictures) <= MOST_PICTURES and all(map(_is_picture, pictures))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         is_good = False
     if not is_good:
         note_bad(key, stored)
