@@ -188,16 +188,9 @@ def claimed(answer: str) -> int | None:
         return None
 
 
-class VerifiedAnswer(NamedTuple):
-    """A verified answer. `challenge` names the answered challenge: 32 hex digits."""
-
-    passkey: Passkey
-    challenge: str
-    counter: int
-
-
-def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePurpose) -> VerifiedAnswer:
-    """The passkey of these that has answered. Raises WrongAnswer."""
+def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePurpose) -> tuple[Passkey, str, int]:
+    """The passkey of these that has answered, a name of the answered challenge (32 hex digits), and its counter. Raises
+    WrongAnswer."""
     told = _read(answer)
     passkey = next((one for one in factors.passkeys if one.id == told.get("id")), None)
     if passkey is None:
@@ -215,7 +208,7 @@ def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePur
         )
     except _ERRORS as error:
         raise WrongAnswer(str(error)) from error
-    return VerifiedAnswer(passkey, hashlib.sha256(challenge).hexdigest()[:32], verified.new_sign_count)
+    return passkey, hashlib.sha256(challenge).hexdigest()[:32], verified.new_sign_count
 
 
 def _read(answer: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from accounts.users.entities import Refused, User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_number
-from retwis_site.store.replies import Reply, Result, trip
+from retwis_site.store.replies import Reply, Result, rest, trip
 
 DRIFT = 1  # steps of 30 seconds by which the clock of a phone may differ
 DIGITS = 6
@@ -153,9 +153,7 @@ class SecondFactors(Repository):
     def account(self, uid: int) -> tuple[StoredPassword | None, Factors]:
         """What an account has for a login, as `ask_stored_password`, and its factors. One round trip."""
         pipe = self._store.pipeline()
-        password, factors = ask_stored_password(pipe, uid), ask_factors(pipe, uid)
-        pipe.execute()
-        return password.value, factors.value
+        return rest(pipe, trip(ask_stored_password(pipe, uid), ask_factors(pipe, uid)))
 
     def take_code(self, uid: int, totp: Totp, typed: str) -> bool:
         """Take the code that an app shows now; False for a wrong one, and for one of the same or an earlier step than
