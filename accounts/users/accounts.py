@@ -1,7 +1,7 @@
 """Accounts: how one begins, how it ends, and its lines in the files of a site and of its owner."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from retwis_site.store.client import Pipe, Repository, Store, for_each
 from retwis_site.store.ids import integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import rest, trip
 from retwis_site.store.schema import is_hash
 
 # ---- Registration: the keys of a new user, and the one command that decides who has a name.
@@ -43,14 +44,37 @@ class Registration(Repository):
         return self.complete(self.begin(username), password, {})
 
     def begin(self, username: str) -> Begun:
-        """A uid for a new user. Three round trips. Raises NameTaken, IdInUse.
+        """A uid for a new user, and the job that makes a user of it. Three round trips; two when uids are made from the
+        time. Raises NameTaken, IdInUse, WrongClock.
 
-        Nothing comes of it before `complete`, so what must come before the commit can name the uid."""
-        owner, is_empty = Users(self._store).find_in_any_store(username)
+        Nothing comes of it before `complete`, so what must come before the commit can name the uid. It is claimed with
+        HSETNX, so no registration is written over an account. When another process has made the same uid from the time,
+        the next one is tried: two round trips more. The job of the other's uid only finishes that registration. The
+        first user of a store marks it.
+        """
+        pipe = self._store.pipeline()
+        owner, is_empty = rest(pipe, trip(ask_owner(pipe, username), schema.ask_empty(pipe)))
         if owner is not None:
             raise NameTaken(username)
-        uid, job = self._new_uid(username, schema.mark if is_empty else lambda pipe: None)
-        return Begun(uid, username, job)
+
+        def claim(uid: int) -> Begun | None:
+            job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
+            is_mine = pipe.hsetnx(keys.user(uid), "username", username)
+            if is_empty:
+                schema.mark(pipe)
+            pipe.execute()
+            if is_mine.value:
+                return Begun(uid, username, job)
+            job.done()
+            return None
+
+        if settings.POST_IDS != "incr":
+            return snowflake.claimed(claim)
+        uid = self._store.incr(keys.next_user_id())
+        begun = claim(uid)
+        if begun is None:
+            raise IdInUse(keys.next_user_id(), uid)
+        return begun
 
     def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> User:
         """Make the user, with more `fields` in the hash. The secret is the official one, which no browser gets here.
@@ -70,33 +94,6 @@ class Registration(Repository):
         """Make no user of a uid. Two round trips."""
         begun.job.store.unlink(keys.user(begun.uid))
         begun.job.done()
-
-    def _new_uid(self, username: str, mark: Callable[[Pipe], object]) -> tuple[int, Job]:
-        """A new uid, and the job that makes a user of it. Two round trips; one when uids are made from the time. `mark`
-        is done before there is a user.
-
-        The uid is claimed with HSETNX, so no registration is written over an account. When another process has made the
-        same uid from the time, the next one is tried: two round trips more. The job of the other's uid only finishes
-        that registration. Raises WrongClock, IdInUse.
-        """
-        jobs: list[Job] = []
-
-        def claim(uid: int) -> bool:
-            job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
-            is_mine = pipe.hsetnx(keys.user(uid), "username", username)
-            mark(pipe)
-            pipe.execute()
-            if not is_mine.value:
-                job.done()
-            jobs.append(job)
-            return bool(is_mine.value)
-
-        if settings.POST_IDS != "incr":
-            return snowflake.claimed(claim), jobs[-1]
-        uid = self._store.incr(keys.next_user_id())
-        if not claim(uid):
-            raise IdInUse(keys.next_user_id(), uid)
-        return uid, jobs[-1]
 
     def settle(self, uid: int) -> bool:
         """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether

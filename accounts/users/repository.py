@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
-from retwis_site.store import keys, schema
+from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, answer, for_each
 from retwis_site.store.ids import note_bad, parse_id, parse_number, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
@@ -48,13 +48,6 @@ class Users(Repository):
         One round trip; two where nobody has the name with the sign."""
         uid = self.find(name)
         return self.find(name[1:]) if uid is None and name.startswith("@") else uid
-
-    def find_in_any_store(self, name: str) -> tuple[int | None, bool]:
-        """As for `find`, and whether the store is empty and has no mark. One round trip."""
-        pipe = self._store.pipeline()
-        owner, is_empty = ask_owner(pipe, name), schema.ask_empty(pipe)
-        pipe.execute()
-        return owner.value, is_empty.value
 
     def in_order(self, first: int, number: int) -> list[str]:
         """The names of `number` users by registration; `first` counts from 0. At most one round trip."""

@@ -16,11 +16,14 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from threading import Lock
+from typing import TypeVar
 
 from django.conf import settings
 
 from retwis_site.exceptions import WrongClock
 from retwis_site.store.ids import LARGEST_ID
+
+T = TypeVar("T")
 
 EPOCH = 1_767_225_600  # 2026-01-01, unix seconds
 NODE_BITS = 5
@@ -104,13 +107,12 @@ def make() -> int:
     return _process.make()
 
 
-def claimed(claim: Callable[[int], bool]) -> int:
-    """A new id that is claimed: `claim` returns whether nobody had it. Round trips as for `claim`, mostly called once.
-    Raises WrongClock, also after TRIES ids that others have."""
+def claimed(claim: Callable[[int], T | None]) -> T:
+    """What `claim` makes of a new id; it returns None when somebody has that. Round trips as for `claim`, mostly called
+    once. Raises WrongClock, also after TRIES ids that others have."""
     for _ in range(TRIES):
-        number = make()
-        if claim(number):
-            return number
+        if (made := claim(make())) is not None:
+            return made
     raise WrongClock(
         f"{TRIES} ids of this moment are taken. Set the clock of this machine, and give each machine its own NODE_ID."
     )

@@ -62,12 +62,12 @@ class SnowflakeIds(Repository):
         The time is written with the claim, so that `cleanup` can tell a post under way from an orphan.
         """
 
-        def claim(pid: int) -> bool:
+        def claim(pid: int) -> int | None:
             pipe = self._store.pipeline()
             claimed = pipe.hsetnx(keys.post(pid), "user_id", str(uid))
             pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
             pipe.execute()
-            return bool(claimed.value)
+            return pid if claimed.value else None
 
         return snowflake.claimed(claim)
 

@@ -25,6 +25,7 @@ from accounts.joining.joining import (
 from accounts.users.entities import NameTaken, State
 from retwis_site.identity import MODES
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Result
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD as MEMBERS_PASSWORD, register
 from tests.support.stored_keys import noted
@@ -145,7 +146,7 @@ def test_nobody_takes_back_the_invitation_of_another_member(browser, alice, bob,
 def test_a_registration_that_fails_gives_the_use_back(store, raw, alice, monkeypatch):
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
-    monkeypatch.setattr("accounts.users.accounts.Users.find_in_any_store", lambda self, name: (None, False))
+    monkeypatch.setattr("accounts.users.accounts.ask_owner", lambda pipe, name: Result(lambda: None))
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *args: None)
     with pytest.raises(NameTaken):
         Joining(store).join("invite", "alice", "hash", "", code)
