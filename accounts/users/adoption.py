@@ -2,31 +2,24 @@
 of names, and readable passwords. `docs/adopting.md` has the rules."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
 from math import inf
-from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, ids
+from accounts.users.checks import OwnedName, owned_names
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store, answers, connect_exactly, for_each
-from retwis_site.store.ids import NOT_UTF_8, integer, parse_id
+from retwis_site.store.ids import NOT_UTF_8, integer
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
 BEGINNING = 13  # characters of a name that stay before `_<uid>`: names have at most 30, uids at most 16
-
-
-class NamedAccount(NamedTuple):
-    """A field of `users`: a name as typed, and the account that it leads to."""
-
-    name: str
-    uid: int
 
 
 class AccountAdoption(Searcher):
@@ -45,17 +38,14 @@ class AccountAdoption(Searcher):
 
     def without_lower_case(self, names: list[str]) -> Chunks:
         """Names that are only in `users` as they were typed. This site compares names in lower case."""
-        for chunk in _names(self._store):
+        for chunk in owned_names(self._store, names):
             typed = [one for one in chunk if one.name != one.name.lower()]
             owners = answers(self._store, lambda pipe, one: pipe.hget(keys.users(), one.name.lower()), typed)
             lacking = [one for one, owner in owners.items() if owner is None]
-            if lacking:
-                what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names"
-                yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))]
-            else:
-                yield []
+            what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names" if lacking else ""
+            yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))] if lacking else []
 
-    def _add_lower_case(self, names: Sequence[NamedAccount]) -> None:
+    def _add_lower_case(self, names: Sequence[OwnedName]) -> None:
         for_each(self._store, lambda pipe, one: pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid)), names)
 
     def clashing(self) -> Chunks:
@@ -74,12 +64,12 @@ class AccountAdoption(Searcher):
                 for other, name in renamed
             ]
 
-    def _by_registration(self, wanted: Sequence[NamedAccount]) -> list[NamedAccount]:
+    def _by_registration(self, wanted: Sequence[OwnedName]) -> list[OwnedName]:
         """The first registration first; those without a date last, by uid."""
         dates = answers(self._store, lambda pipe, one: pipe.zscore(keys.users_by_time(), one.name), wanted)
         return sorted(wanted, key=lambda one: (inf if (date := dates[one]) is None else date, one.uid))
 
-    def _give_way(self, other: NamedAccount, name: str, first: NamedAccount) -> None:
+    def _give_way(self, other: OwnedName, name: str, first: OwnedName) -> None:
         """Rename an account. Each step can run again; until the last one but one, the names still clash."""
         lower = first.name.lower()
         self._store.hsetnx(keys.users(), name.lower(), str(other.uid))
@@ -131,25 +121,25 @@ def as_typed(text: str) -> str:
         return raw.decode("latin-1")
 
 
-def clashing_names(store: Store) -> tuple[dict[str, int], dict[str, list[NamedAccount]]]:
+def clashing_names(store: Store) -> tuple[dict[str, int], dict[str, list[OwnedName]]]:
     """By lower-case name, one account that has it, and the fields of `users` that two or more accounts have. It reads
     all names, and keeps some 150 bytes of each meanwhile."""
     owners: dict[str, int] = {}
-    clashing: dict[str, list[NamedAccount]] = {}
-    for chunk in _names(store):
+    clashing: dict[str, list[OwnedName]] = {}
+    for chunk in owned_names(store, [keys.users()]):
         for one in chunk:
             if owners.setdefault(one.name.lower(), one.uid) != one.uid:
                 clashing[one.name.lower()] = []
     if not clashing:
         return owners, {}
-    for chunk in _names(store):
+    for chunk in owned_names(store, [keys.users()]):
         for one in chunk:
             if one.name.lower() in clashing and one not in clashing[one.name.lower()]:
                 clashing[one.name.lower()].append(one)
     return owners, {lower: _one_each(store, wanted) for lower, wanted in clashing.items()}
 
 
-def _new_name(account: NamedAccount, owners: dict[str, int]) -> str:
+def _new_name(account: OwnedName, owners: dict[str, int]) -> str:
     """A name that no other account has; it is noted in `owners`."""
     ending = str(account.uid)
     while owners.setdefault((name := f"{account.name[:BEGINNING]}_{ending}").lower(), account.uid) != account.uid:
@@ -157,16 +147,11 @@ def _new_name(account: NamedAccount, owners: dict[str, int]) -> str:
     return name
 
 
-def _one_each(store: Store, wanted: Sequence[NamedAccount]) -> list[NamedAccount]:
+def _one_each(store: Store, wanted: Sequence[OwnedName]) -> list[OwnedName]:
     """One field for each account: the one with its present username, if it has one."""
-    chosen: dict[int, NamedAccount] = {}
+    chosen: dict[int, OwnedName] = {}
     for one in wanted:
         username = store.hget(keys.user(one.uid), "username")
         if one.uid not in chosen or one.name == username:
             chosen[one.uid] = one
     return list(chosen.values())
-
-
-def _names(store: Store) -> Iterator[list[NamedAccount]]:
-    for fields in store.hash_fields(keys.users(), AT_ONCE):
-        yield [NamedAccount(name, uid) for name, number in fields if (uid := parse_id(number)) is not None]

@@ -72,12 +72,18 @@ class UnknownUserChecks(Searcher):
 
 NEIGHBOURS = 20  # uids below a user's: the dates of their registrations give the user's date, roughly
 
-NameField = tuple[str, int]  # a field of `users`: the name, and the uid that it leads to
+
+class OwnedName(NamedTuple):
+    """A field of `users`: a name as typed, and the uid that it leads to."""
+
+    name: str
+    uid: int
 
 
-def owned_names(store: Store, names: list[str]) -> Iterator[list[NameField]]:
+def owned_names(store: Store, names: list[str]) -> Iterator[list[OwnedName]]:
     """The fields of `users` in chunks, without those that lead to no uid: KeyChecks find these."""
-    return ([(name, uid) for name, text in chunk if (uid := parse_id(text))] for chunk in checks.fields(store, names))
+    for chunk in checks.fields(store, names):
+        yield [OwnedName(name, uid) for name, text in chunk if (uid := parse_id(text))]
 
 
 def owners(store: Store, names: list[str]) -> Iterator[list[int]]:
@@ -156,10 +162,10 @@ class AccountChecks(Searcher):
 
     # ---- names and uids
 
-    def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
+    def _wrong(self, batch: Sequence[OwnedName]) -> list[OwnedName]:
         """Fields of `users` that lead to a uid with another username, or with none."""
         usernames = usernames_of(self._store, [uid for _, uid in batch])
-        return [(name, uid) for name, uid in batch if uid not in usernames or name not in spellings(usernames[uid])]
+        return [one for one in batch if one.uid not in usernames or one.name not in spellings(usernames[one.uid])]
 
     def _repair_name(self, name: str, uid: int) -> None:
         username = self._store.hget(keys.user(uid), "username")
