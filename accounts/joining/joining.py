@@ -243,16 +243,19 @@ def uses_of(code: str) -> str:
 class Invitations(Repository):
     """The invitations of all users and of the operator."""
 
-    def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS) -> Invitation:
-        """A new invitation. One round trip."""
-        return self._make(by, uses, days, new_token())
+    def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, token: str = "") -> Invitation:
+        """A new invitation. `token`: the random part of its code, where a form has it. One round trip."""
+        ends = int(time.time()) + days * A_DAY
+        made = Invitation(f"{by}-{ends}-{token or new_token()}", by, ends, uses)
+        self._store.hset(keys.invites(by), {made.code: str(uses)})
+        return made
 
     def make_within(self, quota: int, by: int, token: str) -> Invitation:
         """The invitation of a member's form, which has this token: a form that is sent again makes no second one while
         the first is open. Three round trips; five for such a form. Raises TooManyInvitations above a quota of open
         uses: of two that are made at once, both may be refused. One above it is made only when the process dies before
         it has counted."""
-        made = self._make(by, 1, DAYS, token)
+        made = self.make(by, 1, DAYS, token)
         found = self.open([by])  # read after the write: of two at once, the later one sees both
         first, *again = [one for one in found if one.code.endswith(f"-{token}")] or [made]
         for one in again:
@@ -261,12 +264,6 @@ class Invitations(Repository):
             self.revoke(by, made.code)
             raise TooManyInvitations
         return first
-
-    def _make(self, by: int, uses: int, days: int, token: str) -> Invitation:
-        ends = int(time.time()) + days * A_DAY
-        made = Invitation(f"{by}-{ends}-{token}", by, ends, uses)
-        self._store.hset(keys.invites(by), {made.code: str(uses)})
-        return made
 
     def open(self, by: Sequence[int]) -> list[Invitation]:
         """The open invitations of several users, in their order, each user's first to end first. Two round trips. One
@@ -304,8 +301,8 @@ class Invitations(Repository):
         that gives it back if nothing comes of it; when the user has the name, it is done. Two round trips. Raises
         NotInvited when none is left: of two people who take the last use at the same moment both may be refused, and
         never both let in."""
-        job = Outbox(self._store).add(f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}")
         key = uses_of(invitation.code)
+        job = Outbox(self._store).add(f"invited:{uid}:{key.rpartition(':')[2]}")
         pipe = job.store.pipeline()
         pipe.zadd(key, {str(uid): int(time.time())})
         pipe.expire(key, max(invitation.ends - int(time.time()), 0) + USES_KEPT)
