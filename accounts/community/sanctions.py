@@ -265,13 +265,10 @@ class Sanctions(Repository):
 
     def finish_answer(self, uid: int, act_id: str) -> None:
         """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""
-        pipe = self._store.pipeline()
-        answer = pipe.hget(keys.user(uid), answer_of(act_id))
-        present = pipe.hget(keys.user(uid), "state_act")
-        pipe.execute()
-        act = read_act(keys.user(uid), answer.value) if answer.value is not None else None
+        answer, present = self._store.hmget(keys.user(uid), [answer_of(act_id), "state_act"])
+        act = read_act(keys.user(uid), answer) if answer is not None else None
         if act is not None:
-            if act.what == GRANTED and present.value == act_id:
+            if act.what == GRANTED and present == act_id:
                 Users(self._store).write(uid, NO_SANCTION)
                 Memory.clear_all()
             Log(self._store).write(act)
@@ -290,14 +287,9 @@ def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
     present = sanction_of(uid, [*map(fields.get, IMPOSED)])
     if present is None:
         return None
-    appeal, answer = read_appeal(uid, fields.get("appeal")), _answer_in(uid, present.act_id, fields)
+    appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
+    answer = read_act(keys.user(uid), line) if line is not None else None
     return SanctionCase(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
-
-
-def _answer_in(uid: int, act_id: str, fields: Mapping[str, str]) -> Act | None:
-    """The decision about the appeal of this act, from all fields of the user."""
-    line = fields.get(answer_of(act_id))
-    return read_act(keys.user(uid), line) if line is not None else None
 
 
 def delete_later(store: Store | Pipe, uid: int, act_id: str) -> None:
