@@ -180,9 +180,8 @@ class Pictures(Repository):
         QuotaReached; PictureGone while a worker removes the same picture."""
         digest, now = picture.digest, str(int(time.time()))
         leased = Outbox(self._store).add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+        Pictures(leased).keep(Mark(UPLOAD, uid), [digest])
         pipe = leased.pipeline()
-        pipe.zadd(keys.media_users(digest), {str(Mark(UPLOAD, uid)): int(now)})
-        pipe.execute()
         going = pipe.hget(keys.media_info(digest), "going")
         own, all_ = pipe.zscore(keys.media_of(uid), digest), pipe.zscore(keys.media_sizes(), digest)
         of_user, of_all = ask_memory(pipe, keys.media_of(uid)), ask_memory(pipe, keys.media_sizes())

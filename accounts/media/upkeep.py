@@ -17,7 +17,7 @@ from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pict
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
-from retwis_site.maintenance.lines import ID as ID_FIELD, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
+from retwis_site.maintenance.lines import ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -249,7 +249,7 @@ FILES = SiteLines(
 PICTURES = SiteLines(
     type="picture",
     fields=lambda line: {
-        "user": ID_FIELD,
+        "user": ID,
         "digest": DIGEST,
         "time": TIME,
         **dict.fromkeys(("width", "height", "bytes"), NUMBER),
@@ -364,7 +364,7 @@ class PictureChecks(Searcher):
         is. Without that no export and no download has it. A round trip for each size, and four."""
         digest, pictures = _digest_in(key), Pictures(self._store)
         files = {size: file for size in SIZES if (file := pictures.file(f"{digest}{size}")) is not None}
-        shown = [one for one, state in marks_of(self._store, [digest])[digest].items() if state is MarkState.SHOWN]
+        shown = [one for one, state in _look(self._store, digest).items() if state is MarkState.SHOWN]
         if not shown or "" not in files:  # it has gone meanwhile
             return
         since = self._store.zscore(key, str(shown[0])) or 0
