@@ -117,30 +117,27 @@ def finish_application(store: Store, claim: Claim) -> None:
 # ---- The site's own words
 
 
-class SiteWords(Repository):
-    """The site's own words, for those who may change them."""
+def change_site(store: Store, fields: Mapping[str, str], by: int = OPERATOR) -> None:
+    """Set these of the site's words; an empty text removes one. The log names those whose meaning changes; the others
+    are not written. Seven round trips; one when nothing changes. Of two changes at once, the later one stands, field
+    by field.
 
-    def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
-        """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not
-        written. Seven round trips; one when nothing changes. Of two changes at once, the later one stands, field by
-        field.
-
-        The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
-        remove it would remove what another change has written meanwhile.
-        """
-        stored = self._store.hgetall(keys.site())
-        before, after = identity.read(stored), identity.read({**stored, **fields})
-        fields = {name: text for name, text in fields.items() if getattr(before, name) != getattr(after, name)}
-        if not fields:
-            return
-        act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
-        if "announcement" in fields:
-            fields["announced"] = act.id
-        job = Outbox(self._store).add(f"site:{act.id}")
-        job.store.hset(keys.site(), {**fields, **act.evidence()})
-        identity.forget()
-        with job.ending():
-            Log(job.store).copy(keys.site(), act.id)
+    The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
+    remove it would remove what another change has written meanwhile.
+    """
+    stored = store.hgetall(keys.site())
+    before, after = identity.read(stored), identity.read({**stored, **fields})
+    fields = {name: text for name, text in fields.items() if getattr(before, name) != getattr(after, name)}
+    if not fields:
+        return
+    act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
+    if "announcement" in fields:
+        fields["announced"] = act.id
+    job = Outbox(store).add(f"site:{act.id}")
+    job.store.hset(keys.site(), {**fields, **act.evidence()})
+    identity.forget()
+    with job.ending():
+        Log(job.store).copy(keys.site(), act.id)
 
 
 def finish_site(store: Store, claim: Claim) -> None:

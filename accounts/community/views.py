@@ -15,7 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import Answers, SiteWords
+from accounts.community.acts import Answers, change_site
 from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Applications, Closed, Invitations, new_token, newcomers
 from accounts.signing_in import guards
@@ -368,7 +368,7 @@ def edit(request: RetwisRequest, me: User) -> HttpResponse:
     if not form.is_valid():
         return form_page(request, "accounts/community/site/edit.html", {"form": form})
     RateLimits(connect()).count(SITE_CHANGES, str(me.uid))
-    SiteWords(connect()).change(form.texts(), by=me.uid)
+    change_site(connect(), form.texts(), by=me.uid)
     response = done(request, _("Site settings saved."), "edit_site")
     cookies.keep(response, SITE_CHANGED, "1", SECONDS)
     return response

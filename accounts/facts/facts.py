@@ -24,7 +24,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.linking import digits_move_before, is_host
 from retwis_site.store import keys
-from retwis_site.store.client import Repository, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, note_bad
 from retwis_site.store.local_cache import Memory
 
@@ -94,22 +94,19 @@ def _parsed(uid: int, text: str | None) -> object:
 # ---- Saving
 
 
-class Facts(Repository):
-    """The facts of all users."""
+def save_profile(store: Store, me: User, name: str, bio: str, facts: Sequence[Fact] | None, profile: str) -> None:
+    """Change a user's display name, bio and facts (None: they stay); `me` as just read, `profile`: its address. A
+    worker then looks at the links. Round trips as for `NameIndex.edit`, and two more with links.
 
-    def save(self, me: User, name: str, bio: str, facts: Sequence[Fact] | None, profile: str) -> None:
-        """Change a user's display name, bio and facts (None: they stay); `me` as just read, `profile`: its address. A
-        worker then looks at the links. Round trips as for `NameIndex.edit`, and two more with links.
-
-        The job comes before the commit, and is due after it: a worker that looked sooner would see the old links."""
-        text = None if facts is None else stored(facts)
-        if not settings.LINK_CHECKS or not any(fact.is_link for fact in facts or ()):
-            NameIndex(self._store).edit(me, name, bio, text)
-            return
-        job = Outbox(self._store).add(f"links:{me.uid}:{quote(profile, safe='')}:{nonce()}")
-        NameIndex(job.store).edit(me, name, bio, text)
-        with suppress(LeaseEnded):
-            job.hand_over()
+    The job comes before the commit, and is due after it: a worker that looked sooner would see the old links."""
+    text = None if facts is None else stored(facts)
+    if not settings.LINK_CHECKS or not any(fact.is_link for fact in facts or ()):
+        NameIndex(store).edit(me, name, bio, text)
+        return
+    job = Outbox(store).add(f"links:{me.uid}:{quote(profile, safe='')}:{nonce()}")
+    NameIndex(job.store).edit(me, name, bio, text)
+    with suppress(LeaseEnded):
+        job.hand_over()
 
 
 JUST_NOW = 5  # seconds

@@ -15,7 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from accounts.community.acts import LastAdmin, Roles
-from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
+from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, facts_of, save_profile
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
@@ -343,7 +343,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
         context = {"form": form, "swatches": form.swatches(me), "pictures": form.picture_rows(me, stored)}
         return form_page(request, "accounts/settings/settings.html", context)
     profile = origin_of(request) + reverse("profile", args=[me.username])
-    Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
+    save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
     form.save_colour(me)
     form.save_descriptions(me, stored.get("needs_alt"))
     return done(request, _("Saved."), "settings")

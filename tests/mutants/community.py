@@ -125,18 +125,18 @@ MUTANTS = [
     Mutant(
         "the site's words: an emptied field is removed",
         "accounts/community/acts.py",
-        "            Log(job.store).copy(keys.site(), act.id)\n",
-        """            for name in [name for name, text in fields.items() if not text]:
-                job.store.hdel(keys.site(), name)
-            Log(job.store).copy(keys.site(), act.id)
+        "        Log(job.store).copy(keys.site(), act.id)\n",
+        """        for name in [name for name, text in fields.items() if not text]:
+            job.store.hdel(keys.site(), name)
+        Log(job.store).copy(keys.site(), act.id)
 """,
         ROLES,
     ),
     Mutant(
         f"the site's words: {JOB_FIRST}",
         "accounts/community/acts.py",
-        "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n",
-        "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n        job.done()\n",
+        "    job.store.hset(keys.site(), {**fields, **act.evidence()})\n",
+        "    job.store.hset(keys.site(), {**fields, **act.evidence()})\n    job.done()\n",
         ROLES,
     ),
     Mutant(

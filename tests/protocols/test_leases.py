@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.acts import Answers, Roles, SiteWords, allow_picture, remove_picture
+from accounts.community.acts import Answers, Roles, allow_picture, change_site, remove_picture
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
-from accounts.facts.facts import Fact, Facts
+from accounts.facts.facts import Fact, save_profile
 from accounts.joining.joining import Applications, Invitations, Joining
 from accounts.media.decoding import Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
@@ -147,7 +147,7 @@ def answer_under_a_tombstone(store, raw):
 def linked(store, raw):
     """The address is for examples alone, so no worker asks it."""
     facts = [Fact("Web", "https://192.0.2.1/")]
-    return lambda: Facts(store).save(User(ALICE, "alice"), "", "", facts, "https://retwis.example/@alice/")
+    return lambda: save_profile(store, User(ALICE, "alice"), "", "", facts, "https://retwis.example/@alice/")
 
 
 def for_many(work):
@@ -233,7 +233,7 @@ WRITES = {
     "a decision about an appeal": appeal_decided,
     "a role": lambda s, raw: lambda: Roles(s).give(ALICE, Role.MODERATOR),
     "the end of a role": demoted,
-    "the site's words": lambda s, raw: lambda: SiteWords(s).change({"name": "Ours", "tagline": ""}),
+    "the site's words": lambda s, raw: lambda: change_site(s, {"name": "Ours", "tagline": ""}),
     "a picture that staff deletes": picture_deleted,
     "a description of a picture": picture_described,
     "a profile's picture that staff removes": profile_picture_removed,

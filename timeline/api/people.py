@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.facts.facts import MOST_FACTS, Fact, Facts
+from accounts.facts.facts import MOST_FACTS, Fact, save_profile
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
@@ -294,7 +294,7 @@ def update_credentials(call: Call) -> object:
     if form is not None:
         RateLimits(connect()).count(EDITS, str(me.uid))
         profile = origin_of(call.request) + reverse("profile", args=[me.username])
-        Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
+        save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
         forget_profile(me.uid)
     return verify_credentials(call)
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.acts import SiteWords
+from accounts.community.acts import change_site
 from accounts.community.views import SiteForm, checked
 from retwis_site.http.form_fields import is_visible
 from retwis_site.identity import FRESH_FOR, stored_site
@@ -24,7 +24,7 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         fields = dict(_field(text) for text in options["words"])
         if fields:
-            SiteWords(store).change(fields)
+            change_site(store, fields)
             announcer(self, self.verbosity)(f"Changed. Every page shows it within {FRESH_FOR} seconds.")
         site = stored_site(store)
         for name in WORDS:

@@ -9,7 +9,7 @@ import redis
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from accounts.community.acts import SiteWords
+from accounts.community.acts import change_site
 from accounts.community.log import Log
 from accounts.community.views import SiteForm
 from retwis_site import identity
@@ -120,12 +120,12 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
 
 
 def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, store, raw):
-    SiteWords(store).change({"rules": "Be kind\nNo spam", "tagline": "Birds", "invites": "7"})
+    change_site(store, {"rules": "Be kind\nNo spam", "tagline": "Birds", "invites": "7"})
     page = admin.get("/moderation/site/").content.decode()
     hidden = re.findall(r'<input type="hidden" name="(initial-\w+)"(?: value="([^"]*)")?', page)
     shown = {name: value.replace("\n", "\r\n") for name, value in hidden}  # as browsers send it
     form = {name.removeprefix("initial-"): value for name, value in shown.items()}
-    SiteWords(store).change({"announcement": "We move tonight.", "rules": "", "invites": "0"})
+    change_site(store, {"announcement": "We move tonight.", "rules": "", "invites": "0"})
     refused = admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "x" * 41}).content.decode()
     assert f'name="initial-name" value="{shown["initial-name"]}"' in refused
     with broken_store(redis.ConnectionError()):
@@ -181,15 +181,15 @@ def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, ra
 
 def test_an_announcement_that_is_set_anew_is_shown_again_with_the_same_words(member, store, raw):
     for _ in range(2):
-        SiteWords(store).change({"announcement": "We move on Sunday"})
+        change_site(store, {"announcement": "We move on Sunday"})
         page = member.get("/timeline/").content.decode()
         assert "We move on Sunday" in page
         assert raw.hget("site", "announced")
         [name] = re.findall(r'name="announcement" value="(\w+)"', page)
         member.post("/announcement/dismiss/", {"announcement": name})
-        SiteWords(store).change({"announcement": "We move on Sunday", "name": "Ravens"})
+        change_site(store, {"announcement": "We move on Sunday", "name": "Ravens"})
         assert "We move on Sunday" not in member.get("/timeline/").content.decode()
-        SiteWords(store).change({"announcement": "", "name": ""})
+        change_site(store, {"announcement": "", "name": ""})
     assert "announced" not in "".join(raw.zrange(raw.keys("log:*")[0], 0, -1))
 
 

@@ -169,7 +169,9 @@ def test_a_save_that_is_killed_is_finished_by_a_worker(browser, raw, store, alic
         raw.hdel("user:1", "facts", "verified_links")
         killed = killed_before_round_trip(
             step,
-            lambda: facts.Facts(store).save(alice.user, "New name", "", [facts.Fact("Web", SITE)], "https://x/@Alice/"),
+            lambda: facts.save_profile(
+                store, alice.user, "New name", "", [facts.Fact("Web", SITE)], "https://x/@Alice/"
+            ),
         )
         for job in noted(raw):
             raw.zadd("outbox", {job: 1})

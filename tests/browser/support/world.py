@@ -13,7 +13,7 @@ from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
-from accounts.facts.facts import Fact, Facts
+from accounts.facts.facts import Fact, save_profile
 from accounts.joining.joining import Invitations, Joining
 from accounts.media.repository import Pictures
 from accounts.signing_in.tokens import SCOPES
@@ -166,7 +166,7 @@ def opened_world(chromium, site, real_server):
         viewer = Viewer(store, login.secret).require_user()
         NameIndex(store).edit(viewer, LONG_DISPLAY_NAME, f"{BODIES[2][:120]} אבג")
     facts = [Fact("Web", f"https://192.0.2.1/{LONGEST_WORD[:150]}"), Fact("Pronouns", "she/her")]
-    Facts(store).save(Viewer(store, rapunzel.secret).require_user(), LONG_DISPLAY_NAME, BODIES[0], facts, "")
+    save_profile(store, Viewer(store, rapunzel.secret).require_user(), LONG_DISPLAY_NAME, BODIES[0], facts, "")
     TagFollows(store).follow(admin.user.uid, "bread")
     HomeTags(store).add(admin.user.uid, "bread")
     StaffNotes(store).add(rapunzel.user.uid, admin.user.uid, LONGEST_WORD)

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import Roles, SiteWords
+from accounts.community.acts import Roles, change_site
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.rendering.dates import A_DAY
@@ -251,7 +251,7 @@ SET_WORDS = ("HSET", "site")
 
 
 def change_words(acts, by, **fields):
-    return partial(SiteWords(acts.store).change, fields, by)
+    return partial(change_site, acts.store, fields, by)
 
 
 WORDS = {

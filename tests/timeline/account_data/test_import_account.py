@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from accounts.facts.facts import Fact, Facts
+from accounts.facts.facts import Fact, save_profile
 from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
@@ -254,7 +254,7 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
 
 def test_the_links_and_facts_of_a_profile_come_back_where_it_has_none(raw, store, alice, tmp_path):
     facts = [Fact("Web", "https://a.example/"), Fact("From", "the rabbit hole")]
-    Facts(store).save(alice.user, "", "", facts, "http://testserver/@Alice/")
+    save_profile(store, alice.user, "", "", facts, "http://testserver/@Alice/")
     path = tmp_path / "download.jsonl"
     content = export(store, alice.user, lambda *arguments: "").read()
     path.write_bytes(content.replace(b"the rabbit hole", b" the\\n\\u202erabbit  hole" + b"!" * 200))

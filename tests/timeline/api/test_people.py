@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from accounts.facts.facts import Fact, Facts
+from accounts.facts.facts import Fact, save_profile
 from accounts.users.names import NameIndex
 from tests.support.apps import App
 from tests.support.people import register
@@ -24,8 +24,8 @@ def at_link(link):
 
 
 def test_ones_own_account_has_what_was_typed_and_ones_role(store, raw, alice):
-    Facts(store).save(
-        alice.user, "Ann <3", "I & you", [Fact("Site", "https://ann.example/")], "http://testserver/@Alice/"
+    save_profile(
+        store, alice.user, "Ann <3", "I & you", [Fact("Site", "https://ann.example/")], "http://testserver/@Alice/"
     )
     found = App(alice).json("GET", "/api/v1/accounts/verify_credentials")
     assert (found["display_name"], found["note"]) == ("Ann <3", "<p>I &amp; you</p>")
