@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
 
 from accounts.media.decoding import Shape
 from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Info, Mark, Pictures, job_of
@@ -125,13 +124,8 @@ LINES = tuple(map(_lines_of, ProfilePicture))
 # ---- Checks
 
 
-class LostPicture(NamedTuple):
-    """A user whose picture is not there, or has no mark."""
-
-    uid: int
-    kind: ProfilePicture
-    digest: str
-    is_there: bool
+# Of a user: a digest on the profile, and whether its file is there, which lacks its mark then.
+LostPicture = tuple[int, ProfilePicture, str, bool]
 
 
 class ProfilePictureChecks(Searcher):
@@ -162,11 +156,11 @@ class ProfilePictureChecks(Searcher):
         pipe = self._store.pipeline()
         asked = [(one, pipe.zrange(keys.media_users(one[2]), 0, -1), pipe.type(keys.media(one[2]))) for one in shown]
         pipe.execute()
-        found = []
+        found: list[LostPicture] = []
         for (uid, kind, digest), marks, type_ in asked:
             is_there = type_.value == "string"
             if not is_there or not any(mark.startswith(f"{kind}:{uid}:") for mark in marks.value):
-                found.append(LostPicture(uid, kind, digest, is_there))
+                found.append((uid, kind, digest, is_there))
         return found
 
     def _repair(self, uid: int, kind: ProfilePicture, digest: str, is_there: bool) -> None:
