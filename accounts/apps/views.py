@@ -191,8 +191,7 @@ class AppRow(NamedTuple):
 
 
 @guards.open_to_frozen
-@guards.for_forms
-@guards.never_store
+@guards.for_own_forms
 def apps(request: RetwisRequest) -> HttpResponse:
     """What apps may do for the user. A POST with `revoke`, the number of a token or ALL, ends that."""
     me, stored = stored_of(request.viewer)

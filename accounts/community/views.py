@@ -168,8 +168,7 @@ class AnswerForm(forms.Form):
     reason = TextField(500, required=False)
 
 
-@guards.never_store
-@guards.for_forms
+@guards.for_own_forms
 @guards.login_required
 def invites(request: RetwisRequest, me: User) -> HttpResponse:
     """The viewer's open invitations. A POST makes one, or takes one back. On a closed site nobody can join by one."""

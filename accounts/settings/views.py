@@ -326,8 +326,7 @@ class LanguageForm(forms.Form):
 # ---- Views
 
 
-@guards.for_forms
-@guards.never_store
+@guards.for_own_forms
 def profile_settings(request: RetwisRequest) -> HttpResponse:
     """The form for what a profile shows, with links to the other settings."""
     me, stored = stored_of(request.viewer)
@@ -389,8 +388,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 @guards.open_to_frozen
-@guards.for_forms
-@guards.never_store
+@guards.for_own_forms
 def appearance(request: RetwisRequest) -> HttpResponse:
     """Light, dark or like the system, and whether there are keys for a post. Cookies keep both, so they are the choices
     of one browser and of no account. Below, the page lists the keys; the script shows the list in a dialog."""
@@ -406,8 +404,7 @@ def appearance(request: RetwisRequest) -> HttpResponse:
 
 
 @guards.open_to_frozen
-@guards.for_forms
-@guards.never_store
+@guards.for_own_forms
 def language(request: RetwisRequest) -> HttpResponse:
     """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
 
@@ -457,8 +454,7 @@ class DeviceRow(NamedTuple):
 
 
 @guards.open_to_frozen
-@guards.for_forms
-@guards.never_store
+@guards.for_own_forms
 def sessions(request: RetwisRequest) -> HttpResponse:
     """The devices on which the user is logged in. A POST with `end`, the number of a session or OTHERS, ends these."""
     me, stored = stored_of(request.viewer)
@@ -512,9 +508,8 @@ def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpR
 
 
 @guards.open_to_frozen
-@guards.for_forms
+@guards.for_own_forms
 @guards.login_required
-@guards.never_store
 def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
     """Asks first; a POST ends every session, also that of this browser."""
     if request.method != "POST":

@@ -70,6 +70,11 @@ never_store = cache_control(private=True, no_store=True)
 for_forms = require_http_methods(["GET", "HEAD", "POST"])
 
 
+def for_own_forms(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view of a form about what is the viewer's own. No cache stores its pages."""
+    return for_forms(never_store(view))
+
+
 def for_secrets(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view that is sent passwords, codes or the like. No error report shows what was typed, and an error page
     keeps the declared fields alone."""
@@ -103,8 +108,8 @@ def _keep_opener(response: HttpResponseBase, after: str) -> None:
 
 
 def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
-    """Marks a view of a form with secrets, which a frozen user may send. No cache stores its pages."""
-    return open_to_frozen(for_secrets(for_forms(never_store(view))))
+    """Marks a view of a form of one's own with secrets, which a frozen user may send."""
+    return open_to_frozen(for_secrets(for_own_forms(view)))
 
 
 def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:

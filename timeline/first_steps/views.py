@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.settings.views import EDITS, ProfileForm
 from accounts.signing_in.forms import USERNAME
-from accounts.signing_in.guards import for_acting, for_forms, keeps_opener, leading_on, never_store, page_after
+from accounts.signing_in.guards import for_acting, for_own_forms, keeps_opener, leading_on, page_after
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import stored_of
@@ -116,8 +116,7 @@ class FirstStepsForm(ProfileForm):
 
 @for_acting
 @keeps_opener
-@for_forms
-@never_store
+@for_own_forms
 def first_steps(request: RetwisRequest) -> HttpResponse:
     """The page with all steps; a POST takes those that were filled in. Each can be taken twice, so a form that failed
     midway is sent again as it is. Then come the recovery codes, and last the page that led the visitor to register."""

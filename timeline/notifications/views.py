@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.settings.views import EDITS
-from accounts.signing_in.guards import for_forms, login_required, never_store, open_to_frozen
+from accounts.signing_in.guards import for_own_forms, login_required, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, done, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
@@ -191,9 +191,8 @@ def news(request: RetwisRequest) -> HttpResponse:
 
 
 @open_to_frozen
-@for_forms
+@for_own_forms
 @login_required
-@never_store
 def kinds(request: RetwisRequest, me: User) -> HttpResponse:
     """Which kinds of notices the user gets."""
     quiet = QuietKinds(connect())

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.forms import ShortTextField
-from accounts.signing_in.guards import for_forms, login_required, never_store
+from accounts.signing_in.guards import for_own_forms, login_required, never_store
 from accounts.signing_in.html import Page, Rendering, done, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
@@ -182,9 +182,8 @@ class MutedWordForm(forms.Form):
         return MutedWord(given["words"], Where(given["where"]), How(given["how"]), until)
 
 
-@for_forms
+@for_own_forms
 @login_required
-@never_store
 def muted_words(request: RetwisRequest, me: User) -> HttpResponse:
     """A list of them, with the undo of each, and a form for another one."""
     if request.method != "POST":
