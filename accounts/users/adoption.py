@@ -10,7 +10,7 @@ from math import inf
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.checks import OwnedName, owned_names
+from accounts.users.checks import OwnedName, owned_names, usernames_of
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
@@ -148,10 +148,10 @@ def _new_name(account: OwnedName, owners: dict[str, int]) -> str:
 
 
 def _one_each(store: Store, wanted: Sequence[OwnedName]) -> list[OwnedName]:
-    """One field for each account: the one with its present username, if it has one."""
+    """One field for each account: the one with its present username, if it has one. One round trip."""
+    usernames = usernames_of(store, {one.uid for one in wanted})
     chosen: dict[int, OwnedName] = {}
     for one in wanted:
-        username = store.hget(keys.user(one.uid), "username")
-        if one.uid not in chosen or one.name == username:
+        if one.uid not in chosen or one.name == usernames.get(one.uid):
             chosen[one.uid] = one
     return list(chosen.values())
