@@ -222,7 +222,8 @@ class Plan:
 
 
 class Community:
-    """The commands that write a community."""
+    """The commands that write a community. Iterate for all but those of `names`, BATCH at once: none is kept. `len`
+    estimates the number of batches."""
 
     def __init__(self, plan: Plan, password: str) -> None:
         """`password`: a Django hash for all users; one hash for each user would take minutes."""
@@ -237,10 +238,12 @@ class Community:
         self._has_showcase = plan.users >= FEWEST_USERS and plan.posts >= FEWEST_POSTS
         self._demo_followers: dict[str, int] = {}  # uid -> since when
 
-    def steps(self) -> Iterator[SeedWrite]:
-        """All commands but those of `names`."""
-        for step in chain(self._users(), self._follows(), self._posts()):
-            yield from step.parts(BATCH)
+    def __len__(self) -> int:
+        return (self._plan.users * 5 + self._plan.posts * 2) // BATCH + 1
+
+    def __iter__(self) -> Iterator[list[SeedWrite]]:
+        steps = chain(self._users(), self._follows(), self._posts())
+        return batches(chain.from_iterable(step.parts(BATCH) for step in steps), BATCH)
 
     def names(self) -> Iterator[SeedWrite]:
         """The `users` hash, which comes after the index of the search: without it a store counts as empty. So a seeding

@@ -3,7 +3,9 @@
 import re
 import statistics
 import time
+import weakref
 from collections import Counter
+from itertools import chain
 from random import Random
 from types import SimpleNamespace
 
@@ -13,7 +15,6 @@ from django.core.management import load_command_class
 from hypothesis import given, settings, strategies as st
 
 from accounts.settings.views import ProfileForm
-from retwis_site.store.chunks import batches
 from retwis_site.store.kinds import kind_of
 from tests.support.command_output import doctor
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
@@ -165,9 +166,29 @@ def test_another_seed_gives_another_community(raw):
 
 def test_a_round_trip_has_at_most_90_000_fields_and_members():
     """The server works on all of them before it has read the last: with a million the command waits too long."""
-    steps = Community(Plan(1500, 0, 200, 1), "x").steps()
-    entries = [sum(len(step.fields or step.members) for step in some) for some in batches(steps, seeding.BATCH)]
+    community = Community(Plan(1500, 0, 200, 1), "x")
+    entries = [sum(len(step.fields or step.members) for step in some) for some in community]
     assert max(entries) <= 90_000 < sum(entries)
+
+
+def test_the_number_of_batches_is_estimated():
+    """The progress bar shows it."""
+    community = Community(Plan(300, 3000, 10, 1), "x")
+    assert 0.7 < len(list(community)) / len(community) < 1.3
+
+
+def test_what_is_written_is_not_kept(raw, monkeypatch):
+    """30,000 users and 300,000 posts took 1.2 GB."""
+    written, kept = [], []
+
+    def write(store, batch):
+        written.extend(map(weakref.ref, batch))
+        kept.append(sum(step() is not None for step in written))
+
+    monkeypatch.setattr(seeding, "BATCH", 20)
+    monkeypatch.setattr(seeding, "write", write)
+    seed()
+    assert max(kept) <= 3 * seeding.BATCH < len(written)
 
 
 def test_a_single_user_follows_no_one(raw):
@@ -280,7 +301,7 @@ def spoken(body):
 
 
 def bodies(users, posts, number):
-    steps = list(Community(Plan(users, posts, 5, number), "x").steps())
+    steps = list(chain.from_iterable(Community(Plan(users, posts, 5, number), "x")))
     of_posts = {
         int(step.key[5:]): step.fields["body"] for step in steps if step.key[:5] == "post:" and "body" in step.fields
     }

@@ -46,7 +46,7 @@ class Command(StoreCommand):
         schema.mark(store)
         seeding.set_counters(store, plan)
         community = Community(plan, make_password(settings.DEMO_PASSWORD))
-        for batch in self.progress("Seeding", list(batches(community.steps(), seeding.BATCH))):
+        for batch in self.progress("Seeding", community):
             seeding.write(store, batch)
         write_index(self, store)
         for batch in batches(community.names(), seeding.BATCH):
