@@ -140,7 +140,9 @@ class TimelineOrphans(Searcher):
             entries = self._store.lrange(key, 0, -1)
             listed = [pid for entry in entries if (pid := parse_id(entry))]
             dead = self._dead(set(listed) - self._existing)
-            self._existing = (self._existing if len(self._existing) < MOST_CACHED else set()) | set(listed) - dead
+            if len(self._existing) >= MOST_CACHED:
+                self._existing.clear()
+            self._existing.update(set(listed) - dead)  # not `|`, which would copy all of them for each list
             if dead:
                 remove = partial(remove_dead, self._store, {key: [pid for pid in listed if pid in dead]})
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
