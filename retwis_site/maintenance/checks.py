@@ -183,8 +183,8 @@ def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, floa
 
 def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]]]:
     """As `entries`, with the id in the key."""
-    named = [name for name in names if id_in(name) is not None]
-    return ([(id_in(key) or 0, member, score) for key, member, score in chunk] for chunk in entries(store, named))
+    named = {name: number for name in names if (number := id_in(name)) is not None}
+    return ([(named[key], member, score) for key, member, score in chunk] for chunk in entries(store, list(named)))
 
 
 def members(store: Store, names: list[str]) -> Iterator[list[tuple[int, int, float]]]:

@@ -1,6 +1,5 @@
 """`manage.py deliver`"""
 
-import gc
 import logging
 import os
 import signal
@@ -30,8 +29,6 @@ class Command(StoreCommand):
         parser.add_argument("--once", action="store_true", help="finish the due jobs and exit; for a scheduled task")
 
     def run(self, store: Store, **options: Any) -> None:
-        # The worker makes thousands of tuples and no cycles: the cycle collector took a quarter of the time.
-        gc.set_threshold(50_000, 20, 100)
         worker = f"{socket.gethostname()}:{os.getpid()}"
         heartbeat = Heartbeat(store)
         if options["once"]:

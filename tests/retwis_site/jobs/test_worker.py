@@ -241,7 +241,6 @@ def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, m
     monkeypatch.setattr(deliver_command, "stop", stop)
     monkeypatch.setattr(deliver_command, "rounds", lambda *arguments: [stop.set()])
     monkeypatch.setattr(deliver_command.signal, "signal", lambda *arguments: None)
-    monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
     call_command("deliver", verbosity=0)
     assert len(calls) == 3
     said = [record.getMessage() for record in log.records if record.name == "retwis.deliver"]
