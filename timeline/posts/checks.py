@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from django.utils.functional import cached_property
 from accounts.media.repository import Mark
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
+    AT_ONCE,
     Check,
     Chunks,
     Finding,
@@ -28,6 +30,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store, answers, for_each, handles
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
@@ -62,9 +65,19 @@ class PostChecks(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._all_recent: list[int] = []  # orphans that may be posts under way
+        self._unproven: set[Written] = set()  # missing posts of which nothing tells that they were published
+        self._suspects: list[int] = []  # posts that look like orphans
 
     def inconsistencies(self) -> list[Check]:
+        missing = self._check_of(
+            "posts missing from their author's updates:",
+            keys.post,
+            self._lost,
+            f"{keys.updates.only_key}:{{1}} lacks {{0}}",
+            self._put_back,
+            jobs=lambda pid, *_: at_work_on(pid),
+            subject=_post_of,
+        )
         return [
             self._check_of(
                 "entries of updates: that do not match a post",
@@ -74,20 +87,12 @@ class PostChecks(Searcher):
                 self._repair_entry,
                 read=members,
             ),
-            self._check_of(
-                "posts missing from their author's updates:",
-                keys.post,
-                self._lost,
-                f"{keys.updates.only_key}:{{1}} lacks {{0}}",
-                self._put_back,
-                jobs=lambda pid, *_: at_work_on(pid),
-                subject=_post_of,
-            ),
+            replace(missing, at_end=partial(self._lost_with_others, missing)),
         ]
 
     def orphans(self) -> list[Check]:
         return [
-            Check("orphaned post: hashes", (keys.post,), self._orphaned, self._orphaned_late),
+            Check("orphaned post: hashes", (keys.post,), self._suspected, self._orphaned),
             self._check_of(
                 "deleted posts without replies and without an expiry",
                 keys.post,
@@ -122,9 +127,18 @@ class PostChecks(Searcher):
         """Posts that were published and are missing from their author's `updates:`.
 
         Only timelines, listings, likes and reposts tell such a post from an orphan: all of them come after the commit.
-        An author whose post is in a timeline has lost entries, so all missing posts of that author are lost.
+        An author of whom one post was published and is missing has lost entries, so all missing posts of that author
+        are lost.
         """
-        return [one for one in self.unlisted(pids) if self.was_listed(*one)]
+        listed = {one: self.was_listed(*one) for one in self.unlisted(pids)}
+        self._unproven.update(one for one, was_listed in listed.items() if not was_listed)
+        return [one for one, was_listed in listed.items() if was_listed]
+
+    def _lost_with_others(self, missing: Check) -> Chunks:
+        """The posts that were looked at before one of the same author told of losses."""
+        lost = [keys.post(one.pid) for one in self._unproven if one.author in self._authors_with_losses]
+        for names in batches(lost, AT_ONCE):
+            yield from missing.find(names)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`. Two round trips."""
@@ -138,10 +152,10 @@ class PostChecks(Searcher):
         return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; whether
-        somebody likes or reposts it; or whether `updates:` has a bad entry for it, or had any. False when the author
-        does not exist: the post could not be put back. Two round trips at most, and once those that find all authors
-        with losses."""
+        """Whether a missing post is in a timeline or in a listing; whether somebody likes or reposts it; whether
+        `updates:` has a bad entry for it, or had any; or whether another post of its author is known to be lost. False
+        when the author does not exist: the post could not be put back. Two round trips at most, and once those that
+        find the authors with losses in the global timeline; three more for the first such post of an author."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         in_lists = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
@@ -158,15 +172,24 @@ class PostChecks(Searcher):
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         stands = any(place.value is not None for place in in_lists) or any(one.value is not None for one in in_listings)
         has_reactions = any(number.value for number in reactions)
-        return has_losses or stands or has_reactions or damaged.value or bad_entries.value > 0
+        was_listed = stands or has_reactions or damaged.value or bad_entries.value > 0
+        if was_listed and not has_losses:
+            self._authors_with_losses.update(self._authors_of_missing([pid]))
+        return has_losses or was_listed
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
-        """The authors with a post that is in the global timeline and missing from their `updates:`."""
+        """The authors with a post that is in the global timeline and missing from their `updates:`. `was_listed` adds
+        those of whom other things tell it."""
         timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
         listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
-        lost = confirmed(self._store, self.unlisted(listed), self.unlisted, lambda one: at_work_on(one.pid), _post_of)
-        return {one.author for one in lost}
+        return self._authors_of_missing(listed)
+
+    def _authors_of_missing(self, pids: Sequence[int]) -> set[int]:
+        """The authors of those of these posts that are missing from their `updates:`, and on which no job is at work. A
+        post may have been published or deleted since it was looked at."""
+        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, lambda one: at_work_on(one.pid), _post_of)
+        return {one.author for one in missing}
 
     def _put_back(self, pid: int, _: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
@@ -176,22 +199,26 @@ class PostChecks(Searcher):
 
     # ---- orphans
 
-    def _orphaned(self, names: list[str]) -> Chunks:
-        """`post:` hashes that are in no `updates:` and have no job in the outbox.
+    def _suspected(self, names: list[str]) -> Chunks:
+        """Note the `post:` hashes that are in no `updates:`. A store that is being seeded has none."""
+        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
+            self._suspects += self._orphans(batch)
+            yield []
+
+    def _orphaned(self) -> Chunks:
+        """Those of them that have no job in the outbox, and whose author has no losses: all posts have told of these.
 
         A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
-        its owner has given up. A store that is being seeded has no findings.
+        its owner has given up.
         """
-        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
-            orphans = self._orphans(batch)
-            recent = self._recent(orphans)
-            self._all_recent += recent
-            yield self._findings([pid for pid in orphans if pid not in recent])
-
-    def _orphaned_late(self) -> Chunks:
-        if self._all_recent:
+        all_recent: list[int] = []
+        for pids in batches(self._suspects, AT_ONCE):
+            recent = self._recent(pids)
+            all_recent += recent
+            yield self._findings([pid for pid in pids if pid not in recent])
+        if all_recent:
             time.sleep(OWNER_GIVES_UP + 1)
-            yield self._findings(self._orphans(self._all_recent))
+            yield self._findings(self._orphans(all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
         """Without a repost that stands: the checks of relations put it back."""

@@ -19,6 +19,7 @@ from tests.support.command_output import COUNTERS, LOST, NAMES, OVERDUE, SECRETS
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD, SECRET
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
+from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_each_round_trip
 from timeline.posts import checks as post_checks
 from timeline.posts.checks import PostChecks
@@ -241,6 +242,51 @@ def test_one_run_repairs_also_what_only_a_repair_brings_to_light(full_site, caps
     full_site.delete(*lost)
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
+
+
+@pytest.fixture
+def without_updates(site):
+    """carol's `updates:` is lost. Only of post 30 something tells that it was published: alice likes it."""
+    write_posts(site, CAROL, range(10, 60))
+    site.zadd("likes:1", {"30": LONG_AGO})
+    site.zadd("liked_by:30", {"1": LONG_AGO})
+    site.hset("post:30", "likes", 1)
+    site.delete("updates:3")
+    return site
+
+
+def test_one_published_post_tells_that_all_missing_posts_of_its_author_are_lost(without_updates, capsys):
+    """The other posts were orphans, and the same repair removed them."""
+    assert doctor(capsys) == (1, {LOST: 50}, {})
+    assert doctor(capsys, "--fix")[0] == 0
+    assert without_updates.zrange("updates:3", 0, -1) == [str(pid) for pid in range(10, 60)]
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_cleanup_leaves_the_posts_of_an_author_with_a_lost_post(without_updates, capsys):
+    assert "orphaned post: hashes: 0 found" in said(capsys, "cleanup")
+    assert len(without_updates.keys("post:[1-5][0-9]")) == 50
+
+
+def published(store):
+    store.zadd(keys.updates(ALICE), {"3": 3})
+    store.zadd(keys.liked_by(3), {"2": LONG_AGO})
+
+
+def deleted(store):
+    Posts(store).delete(ALICE, 3)
+
+
+@pytest.mark.parametrize("happens", [published, deleted])
+def test_what_happens_to_a_post_while_doctor_looks_tells_of_no_losses(site, store, happens):
+    site.hset("post:50", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})
+    site.zrem("updates:1", 3)
+    checks = PostChecks(store)
+    assert checks.unlisted([3]) == [(3, ALICE)]
+    happens(store)
+    site.rpush("timeline", "3")
+    assert checks.was_listed(3, ALICE)
+    assert not checks.was_listed(50, ALICE)
 
 
 def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_trips(raw, capsys, round_trips):
