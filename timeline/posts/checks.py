@@ -23,6 +23,7 @@ from retwis_site.maintenance.checks import (
     ids,
     looking,
     members,
+    move_away,
     only,
     places,
     still_there,
@@ -234,10 +235,11 @@ class PostChecks(Searcher):
 
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
-        outbox and then from `updates:` never reached its commit."""
+        outbox and then from `updates:` never reached its commit. Or a server has lost all that told of it: so it is
+        moved and not removed."""
         orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
         named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
-        return [Finding(key, partial(self._store.unlink, key)) for key in named]
+        return [Finding(key, partial(move_away, self._store, key)) for key in named]
 
     # ---- an official database
 

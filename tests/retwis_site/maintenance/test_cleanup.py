@@ -145,7 +145,9 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     assert 0 < site.ttl("post:2") <= 30 * 24 * 3600
     assert 0 < site.ttl("idem:1:First") <= 24 * 3600
     assert 0 < site.ttl("lease:gone") <= 60
-    site.delete("lease:gone")
+    assert site.hget("damaged:post:60", "body") == "Never sent"
+    assert 0 < site.ttl("damaged:post:60") <= 30 * 24 * 3600
+    site.delete("lease:gone", "damaged:post:60")
     after = everything(site)
     for key in ("posts:1", "timeline"):  # padding may replace a dead id
         after[key] = [entry for entry in after[key] if entry != "x"]
