@@ -100,7 +100,7 @@ def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     Follows(store).follow(2, 1)
     Posts(store).publish(1, NewPost("Hello"), "t")
     for _ in range(2):
-        Delivery(store).redeliver("post:1:x")
+        Delivery(store).redeliver(1)
         Edges(store, FOLLOW).finish("follow:2:1:x")
     assert home_texts(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1

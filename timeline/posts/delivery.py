@@ -89,22 +89,27 @@ class Delivery(Repository):
         tags = [*tags_in(look.seen[pid].text)]
         return claim.carry_out(chain(self.push_to_followers(uid, pid), self._push_by_tags(uid, pid, tags)))
 
-    def redeliver(self, pid: int) -> None:
+    def redeliver(self, *pids: int) -> None:
         """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
 
-        Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
+        Homes are dropped and rebuilt by their next read: once for all these posts. A push would put old ids at the head
+        of a list.
         """
-        stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-        author = stored_id(keys.post(pid), stored)
-        look = self._list(author, pid, {})[0] if author is not None else None
-        self._settle(pid, {}, look)
-        if author is not None and look is not None:
-            PostNotices(self._store).write(
-                [Cause(pid, author, stored_time(keys.post(pid), when), look.seen[pid].links)]
-            )
-            self._store.unlink(keys.timeline(pid))
+        authors, tags = set[int](), set[str]()
+        for pid in pids:
+            stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+            author = stored_id(keys.post(pid), stored)
+            look = self._list(author, pid, {})[0] if author is not None else None
+            self._settle(pid, {}, look)
+            if author is not None and look is not None:
+                cause = Cause(pid, author, stored_time(keys.post(pid), when), look.seen[pid].links)
+                PostNotices(self._store).write([cause])
+                self._store.unlink(keys.timeline(pid))
+                authors.add(author)
+                tags.update(tags_in(look.seen[pid].text))
+        for author in authors:
             self.drop_homes(author)
-            self.drop_homes_of_tags(tags_in(look.seen[pid].text))
+        self.drop_homes_of_tags(tags)
 
     def drop_homes(self, uid: int) -> None:
         """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for

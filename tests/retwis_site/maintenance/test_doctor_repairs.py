@@ -263,6 +263,13 @@ def test_one_published_post_tells_that_all_missing_posts_of_its_author_are_lost(
     assert doctor(capsys) == (0, {}, {})
 
 
+def test_posts_that_are_put_back_together_drop_the_homes_of_followers_once(without_updates, store, capsys, round_trips):
+    Follows(store).follow(ALICE, CAROL)
+    recorded = round_trips(lambda: doctor(capsys, "--fix"))
+    assert recorded.commands.count(("UNLINK", f"posts:{ALICE}")) == 2  # post 30 and those above, and those below
+    assert doctor(capsys) == (0, {}, {})
+
+
 def test_cleanup_leaves_the_posts_of_an_author_with_a_lost_post(without_updates, capsys):
     assert "orphaned post: hashes: 0 found" in said(capsys, "cleanup")
     assert len(without_updates.keys("post:[1-5][0-9]")) == 50
