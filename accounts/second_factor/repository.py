@@ -7,12 +7,12 @@ command comes before whatever it allows. So a process that dies between them has
 
 import json
 import time
-from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyotp
 from django.utils.translation import gettext_lazy as _
+from webauthn.helpers import base64url_to_bytes
 
 from accounts.recovery.codes import codes_in
 from accounts.signing_in.factors import PASSKEY, TOTP, use_of
@@ -22,7 +22,7 @@ from accounts.users.entities import Refused, User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_number
-from retwis_site.store.replies import Reply, Result, rest, trip
+from retwis_site.store.replies import Reply, Result, trip
 
 DRIFT = 1  # steps of 30 seconds by which the clock of a phone may differ
 DIGITS = 6
@@ -117,7 +117,7 @@ def _passkey(field: str, value: str) -> Passkey | None:
     try:
         stored = json.loads(value)
         passkey = Passkey(field.removeprefix(PASSKEY), stored["name"], stored["key"], stored["since"])
-        urlsafe_b64decode(f"{passkey.id}===")
+        base64url_to_bytes(passkey.id)  # a browser is told of it: raises for what is no id
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     fits = isinstance(passkey.name, str) and isinstance(passkey.key, str) and type(passkey.since) is int
@@ -153,7 +153,9 @@ class SecondFactors(Repository):
     def account(self, uid: int) -> tuple[StoredPassword | None, Factors]:
         """What an account has for a login, as `ask_stored_password`, and its factors. One round trip."""
         pipe = self._store.pipeline()
-        return rest(pipe, trip(ask_stored_password(pipe, uid), ask_factors(pipe, uid)))
+        password, factors = ask_stored_password(pipe, uid), ask_factors(pipe, uid)
+        pipe.execute()
+        return password.value, factors.value
 
     def take_code(self, uid: int, totp: Totp, typed: str) -> bool:
         """Take the code that an app shows now; False for a wrong one, and for one of the same or an earlier step than

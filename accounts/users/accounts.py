@@ -22,7 +22,6 @@ from retwis_site.store.client import Pipe, Repository, Store, for_each
 from retwis_site.store.ids import integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import rest, trip
 from retwis_site.store.schema import is_hash
 
 # ---- Registration: the keys of a new user, and the one command that decides who has a name.
@@ -53,14 +52,15 @@ class Registration(Repository):
         first user of a store marks it.
         """
         pipe = self._store.pipeline()
-        owner, is_empty = rest(pipe, trip(ask_owner(pipe, username), schema.ask_empty(pipe)))
-        if owner is not None:
+        owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
+        pipe.execute()
+        if owner.value is not None:
             raise NameTaken(username)
 
         def claim(uid: int) -> Begun | None:
             job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
             is_mine = pipe.hsetnx(keys.user(uid), "username", username)
-            if is_empty:
+            if is_empty.value:
                 schema.mark(pipe)
             pipe.execute()
             if is_mine.value:

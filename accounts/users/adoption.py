@@ -42,8 +42,11 @@ class AccountAdoption(Searcher):
             typed = [one for one in chunk if one.name != one.name.lower()]
             owners = answers(self._store, lambda pipe, one: pipe.hget(keys.users(), one.name.lower()), typed)
             lacking = [one for one, owner in owners.items() if owner is None]
-            what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names" if lacking else ""
-            yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))] if lacking else []
+            if lacking:
+                what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names"
+                yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))]
+            else:
+                yield []
 
     def _add_lower_case(self, names: Sequence[OwnedName]) -> None:
         for_each(self._store, lambda pipe, one: pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid)), names)

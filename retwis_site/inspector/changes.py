@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from retwis_site.store import keys, kinds
 from retwis_site.store.client import Repository, Store, for_each
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, Recording, watching
+from retwis_site.store.ids import digest_of
 from retwis_site.telemetry.redaction import shown_command
 
 # ---- Round trips as steps, as people may read them: without secrets.
@@ -115,17 +115,17 @@ def sent(what: str, watch: Recording, jobs: int = 0) -> Sent:
 
 
 class Changes(Repository):
-    """The records of forms and jobs."""
+    """The records of forms and jobs. A job is named by a digest: its own name may have a secret in it."""
 
     def note_form(self, what: str, watch: Recording) -> str:
         """Keep what a form has sent; returns the cookie for the browser's next pages. One round trip."""
         token = secrets.token_urlsafe(16)
         self._write([token], sent(what, watch))
-        return _signer.sign(" ".join([token, *map(_digest, _left_jobs(watch))]))
+        return _signer.sign(" ".join([token, *map(digest_of, _left_jobs(watch))]))
 
     def note_jobs(self, names: Sequence[str], watch: Recording) -> None:
         """Keep what a worker has sent for jobs that it has done together. One round trip."""
-        self._write([_digest(name) for name in names], sent(names[0].partition(":")[0], watch, len(names)))
+        self._write([*map(digest_of, names)], sent(names[0].partition(":")[0], watch, len(names)))
 
     def read(self, cookie: str) -> Change | None:
         """The change that a cookie names; None when there is none any more. One round trip; none for a cookie that is
@@ -176,11 +176,6 @@ def _left_jobs(watch: Recording) -> list[str]:
         elif name == "ZREM":
             left.pop(str(arguments[0]), None)
     return list(left)[:MOST_JOBS]
-
-
-def _digest(job: str) -> str:
-    """A job's name, of which nothing can be read. It may have a secret in it."""
-    return sha256(job.encode()).hexdigest()[:32]
 
 
 def _parsed(text: str | None) -> Sent | None:

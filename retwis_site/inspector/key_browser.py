@@ -45,7 +45,7 @@ def spans(text: str) -> list[tuple[bool, str]]:
 
 
 def _shown_to(kind: Kind, key: str, viewer: int | None) -> Shown:
-    """How much of a key of this kind must be shown for the user with the uid `viewer` to see it: to its owner less."""
+    """Who must be allowed to read a key, so that the user with the uid `viewer` may. Of one's own, its owner."""
     return OWNER if kind.of_users and viewer is not None and id_in(key) == viewer else EVERYONE
 
 
@@ -225,7 +225,7 @@ class OneKey:
                 return Result(lambda: ([TableRow(self._value(cut(text.value or "", LONGEST)))], 0))
 
     def _fields(self, fields: Mapping[str, str], least: Shown) -> list[TableRow]:
-        """The fields, and the values of those that are shown to so many."""
+        """All fields. Those that `least` may not read have the size of their value alone."""
         return [
             TableRow(
                 Cell(_shown_field(self._line, field), self._line.named.what),
@@ -347,7 +347,7 @@ SCANS = 8  # at most, for one page
 MEASURED = 10  # keys of a family whose memory a page asks for
 EXAMPLES = 3  # keys of a family that a page names
 LARGEST_CURSOR = 2**64 - 1
-_is_place = re.compile("(0|[1-9][0-9]{0,3})[.]([0-9]{1,20})").fullmatch
+_as_place = re.compile("([0-9]+)[.]([0-9]{1,20})").fullmatch
 ALONE = "alone"  # counts the keys of all families that are one key
 OTHERS = "others"  # counts what is not in the key table
 
@@ -480,10 +480,11 @@ def _added(earlier: Tally, found: Sequence[str], chosen: Sequence[str], memory: 
 
 def place_in(text: str) -> ScanPlace:
     """The place `3.1024`. Raises BadCursor."""
-    found = _is_place(text)
-    if found is None or int(found[2]) > LARGEST_CURSOR:
+    found = _as_place(text)
+    server = parse_number(found[1]) if found else None
+    if found is None or server is None or int(found[2]) > LARGEST_CURSOR:
         raise BadCursor(text)
-    return ScanPlace(int(found[1]), int(found[2]))
+    return ScanPlace(server, int(found[2]))
 
 
 def packed(tallies: Mapping[str, Tally]) -> str:

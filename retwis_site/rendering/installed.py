@@ -2,7 +2,6 @@
 shows that page. The worker keeps this page and static files, and nothing else of the site. Without a script there is
 none."""
 
-import hashlib
 import json
 from functools import cache
 
@@ -18,6 +17,7 @@ from retwis_site.identity import Site, shown_site, stored_site
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import FRAME_OF_NOBODY, of_site, page
 from retwis_site.store.client import connect
+from retwis_site.store.ids import digest_of
 from retwis_site.version import of_site as version_of_site
 
 FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js")  # what the page while offline needs
@@ -63,4 +63,4 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 def _version(site: Site, files: list[str]) -> str:
     made_of = repr((_version_of_code(), active_language(), files, site.name, site.colour, site.tagline))
-    return hashlib.sha256(made_of.encode()).hexdigest()[:16]
+    return digest_of(made_of)[:16]

@@ -196,7 +196,7 @@ def test_the_three_buttons_about_a_muted_person_whom_one_follows_fill_their_line
 
 
 def test_the_people_to_follow_beside_explore_stand_no_further_apart_than_the_rest(window, store, alice, bob):
-    store.zadd(keys.users_by_followers(), {str(bob.user.uid): 10_000})  # so bob is suggested, whoever else is there
+    store.zadd(keys.users_by_followers(), {str(bob.user.uid): 10_000})  # the most of all: bob is suggested
     page = window(alice, at="/explore/")
     search, footer = (page.get_by_role(role).last.bounding_box() for role in ("search", "contentinfo"))
     people = page.get_by_role("complementary", name="People").locator(".suggestions").bounding_box()
