@@ -240,7 +240,7 @@ def _fitting(forms: Sequence[str], uid: int, stored: StoredPassword) -> str | No
                 return form
     except (ValueError, AssertionError, Argon2Error):  # what Django's hashers raise for a damaged hash
         logger.error(
-            "the stored password of user %d is damaged: nobody can log in; `manage.py changepassword` sets another", uid
+            "the stored password of user %d is damaged: nobody can log in; `manage.py user password` sets another", uid
         )
         _hash_in_vain(forms)
         return None

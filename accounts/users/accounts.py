@@ -262,7 +262,7 @@ def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) 
     if deleted is not None:
         return line | {"deleted": iso(stored_time(keys.user(uid), deleted))}
     if password and not is_hash(password):  # everyone with the file could read it
-        raise NotDone(f"The password of {name} is in clear text. Run `manage.py changepassword {name}`.")
+        raise NotDone(f"The password of {name} is in clear text. Run `manage.py user password {name}`.")
     line["password"] = hash_that_counts(password or None, fields["prepared_password"], fields["old_password"])
     line |= {field: fields[field] or "" for field in ABOUT}
     return line | {"registered": None if registered is None else iso(integer(registered))}

@@ -238,7 +238,7 @@ def newest(folder: Path) -> Path:
         os.scandir(path).close()  # `glob` passes over an unreadable folder, which may be the newest
     names = [path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")]
     if not names:
-        raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py backup` has written to.")
+        raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py db backup` has written to.")
     return max(names, key=lambda path: path.name)
 
 

@@ -301,7 +301,7 @@ class DoctorReport:
         else:
             yield "No errors in the checks that ran." if self._not_run else "No errors."
         if orphans:
-            yield f"orphans: {orphans}. They are harmless. Remove them with: manage.py cleanup"
+            yield f"orphans: {orphans}. They are harmless. Remove them with: manage.py db cleanup"
         if self._not_run:
             fix = "Give the site's user the rights in docs/redis.md; fix the errors above; then run this again."
             yield f"checks that could not run: {len(self._not_run)}. {fix}"

@@ -81,7 +81,7 @@ def _advice(info: dict[str, Any]) -> Iterator[Advice]:
 
 
 _WAY_OUT = (
-    "Move that file out of the server's folder, and give it to `manage.py restore FILE.rdb`. docs/backup.md says "
+    "Move that file out of the server's folder, and give it to `manage.py db restore FILE.rdb`. docs/backup.md says "
     "what else helps."
 )
 

@@ -243,7 +243,7 @@ def _refuse_unread_snapshot() -> None:
     if dump.exists():
         raise EmbeddedServerError(
             f"the embedded server keeps an append-only file, so it does not read {dump}: move that file out of the "
-            "folder. To have what is in it, give it to `manage.py restore FILE.rdb`, with an empty store"
+            "folder. To have what is in it, give it to `manage.py db restore FILE.rdb`, with an empty store"
         )
 
 

@@ -37,7 +37,7 @@ class StoreState(Enum):
 
     EMPTY = auto()  # no users
     OURS = auto()  # as this version of the site writes it
-    OLDER = auto()  # an older version of the site has written it: `manage.py upgrade`
+    OLDER = auto()  # an older version of the site has written it: `manage.py db upgrade`
     NEWER = auto()  # a newer version of the site has written it
     FOREIGN = auto()  # the official Retwis has written it, and `manage.py adopt` has not finished
     UNFINISHED = auto()  # an import, copy or restore was killed, or is under way

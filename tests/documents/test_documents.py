@@ -72,6 +72,18 @@ def test_a_former_name_is_the_same_command(former):
     assert type(load_command_class(commands[former], former)) is now
 
 
+def test_only_the_commands_with_a_former_name_and_the_changelog_say_it():
+    """One word for one thing: a message that names a command has the name that docs/running.md explains."""
+    named = re.compile(rf"(?:manage\.py|retwis) (?:{'|'.join(FORMER)})\b")
+    texts = [
+        path
+        for folder in ("accounts", "retwis_site", "timeline", "docs", "deploy", "templates")
+        for path in (ROOT / folder).rglob("*.*")
+    ]
+    read = [path for path in texts if path.suffix in {".py", ".md", ".html", ".service", ".timer", ".sh", ".yaml"}]
+    assert {path.stem for path in read if named.search(path.read_text())} <= {*FORMER, "db"}
+
+
 def test_every_command_method_sends_the_command_with_its_name():
     class RecordedCommands(commands.Commands):
         def send(self, *command, **options):

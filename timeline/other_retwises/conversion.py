@@ -206,7 +206,7 @@ PASSWORDS = {
     "argon2trimmed": "passwords taken over, as Argon2 of an adopted account",
     "md5": "passwords kept as salted MD5 until the next login",
     "bcrypt": "passwords kept as bcrypt until the next login",
-    "none": "people without a password that can be verified (`manage.py changepassword NAME` sets one)",
+    "none": "people without a password that can be verified (`manage.py user password NAME` sets one)",
 }
 
 

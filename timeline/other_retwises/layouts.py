@@ -489,7 +489,7 @@ def refuse_own(source: Source) -> None:
     if found:
         raise CannotImport(
             f"--from names a database of this site, or one that `manage.py adopt` has begun with: it has the key "
-            f"{found[0]}. Use `manage.py copy --from` for it; finish `adopt` there before."
+            f"{found[0]}. Use `manage.py db copy --from` for it; finish `adopt` there before."
         )
 
 

@@ -19,7 +19,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import StoreState, examine
 
 OLDER = Advice(
-    "retwis.W020", "An older version of the site has written this store.", "Stop the site and run: manage.py upgrade"
+    "retwis.W020", "An older version of the site has written this store.", "Stop the site and run: manage.py db upgrade"
 )
 
 MOST_ROUNDS = 3

@@ -34,7 +34,7 @@ CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server
 
 NEEDS = {
     schema.StoreState.OLDER: "An older version of the site has written this store. Stop the site and run: "
-    "manage.py upgrade",
+    "manage.py db upgrade",
     schema.StoreState.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site "
     "and run: manage.py adopt --dry-run (docs/adopting.md)",
 }

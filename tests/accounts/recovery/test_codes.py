@@ -230,7 +230,7 @@ def test_the_login_page_leads_to_it_and_the_registration_page_says_what_nobody_c
     assert "Nobody can send you a forgotten password by e-mail" in browser().get("/register/").content.decode()
 
 
-# ---- Links for a new password: `manage.py resetlink` makes one, and it works once.
+# ---- Links for a new password: `manage.py user resetlink` makes one, and it works once.
 
 
 FORM = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}

@@ -1,4 +1,4 @@
-"""`manage.py backup` writes a folder with the snapshot and a manifest, while the site runs."""
+"""`manage.py db backup` writes a folder with the snapshot and a manifest, while the site runs."""
 
 import contextlib
 import hashlib

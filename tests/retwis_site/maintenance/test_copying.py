@@ -1,4 +1,4 @@
-"""`manage.py copy` copies every key that is not a cache, between stores of every topology. A copy that is killed, or
+"""`manage.py db copy` copies every key that is not a cache, between stores of every topology. A copy that is killed, or
 refuses its source or target, stays unfinished, and can be run again."""
 
 import contextlib

@@ -1,4 +1,4 @@
-"""`manage.py restore` fills an empty store with a backup."""
+"""`manage.py db restore` fills an empty store with a backup."""
 
 import errno
 import json

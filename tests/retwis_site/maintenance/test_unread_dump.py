@@ -50,7 +50,7 @@ def unread(store):
 def test_an_unread_dump_is_named_with_the_way_out(store, appends, dump, capsys):
     (piece,) = unread(store)
     assert str(dump) in piece.text
-    assert "`manage.py restore FILE.rdb`" in piece.hint
+    assert "`manage.py db restore FILE.rdb`" in piece.hint
     assert f"has not read {dump}" in said(capsys, "doctor")
 
 
@@ -128,7 +128,7 @@ def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site
     store_folder = embedded_site / "store"
     store_folder.mkdir(parents=True)
     dump = saved(raw, store_folder)
-    refuses(rf"not read {dump}: move that file .*`manage\.py restore FILE\.rdb`", "doctor")
+    refuses(rf"not read {dump}: move that file .*`manage\.py db restore FILE\.rdb`", "doctor")
     moved_away = dump.rename(tmp_path / "dump.rdb")
     restore(moved_away)
     with embedded.running(), embedded_client() as client:
@@ -139,6 +139,6 @@ def test_the_embedded_server_refuses_a_dump_beside_its_append_only_files(embedde
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
     dump = embedded_site / "store" / "dump.rdb"
     dump.write_bytes(b"REDIS0009")
-    refuses(r"not read .*dump\.rdb.* move that file .*`manage\.py restore FILE\.rdb`", "doctor")
+    refuses(r"not read .*dump\.rdb.* move that file .*`manage\.py db restore FILE\.rdb`", "doctor")
     dump.unlink()
     assert "No errors." in said(capsys, "doctor")

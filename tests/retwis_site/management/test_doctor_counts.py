@@ -96,7 +96,7 @@ def test_counts_that_the_store_refuses_could_not_run(site, capsys):
 
 def test_the_store_of_an_older_version_is_advice_until_it_is_upgraded(site, capsys):
     site.delete("schema")
-    advised = "advice: An older version of the site has written this store. Stop the site and run: manage.py upgrade"
+    advised = "advice: An older version of the site has written this store. Stop the site and run: manage.py db upgrade"
     assert advised in said(capsys, "doctor").splitlines()
     assert "retwis.W020" in advice_ids(capsys)
     said(capsys, "upgrade")

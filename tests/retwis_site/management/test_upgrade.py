@@ -1,4 +1,4 @@
-"""`manage.py upgrade`, and what `serve`, `seed` and `doctor` do with the key `schema`."""
+"""`manage.py db upgrade`, and what `serve`, `seed` and `doctor` do with the key `schema`."""
 
 import pytest
 from django.core.management import call_command
@@ -98,7 +98,7 @@ def test_serve_says_nothing_about_its_own_store(site, store, capsys):
 def test_serve_says_when_an_upgrade_is_needed_and_changes_nothing(site, store, capsys):
     make_older(site)
     before = everything(site)
-    assert "Stop the site and run: manage.py upgrade" in welcomed(store, capsys)
+    assert "Stop the site and run: manage.py db upgrade" in welcomed(store, capsys)
     assert everything(site) == before
 
 

@@ -173,7 +173,7 @@ def test_it_says_which_store_it_serves_and_when_that_needs_an_upgrade(serve, set
     with serve(REDIS_URL=settings.REDIS_URL) as site:
         site.wait_until_it_serves()
         assert site.printed().startswith(f"Store: {topology.described()}\n")
-        assert "Stop the site and run: manage.py upgrade" in site.printed()
+        assert "Stop the site and run: manage.py db upgrade" in site.printed()
         assert site.browser.open("/@Alice/")[0] == 200
     assert not raw.exists("schema")
 

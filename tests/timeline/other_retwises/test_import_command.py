@@ -193,7 +193,7 @@ def test_a_named_layout_needs_no_mark(raw, source, importing):
 def test_a_database_of_this_site_is_for_copy(source, importing, store, raw, layout):
     register(store, "alice")
     source.raw.restore("users_by_name", 0, raw.dump("users_by_name"))
-    with pytest.raises(CommandError, match=r"Use `manage\.py copy --from`"):
+    with pytest.raises(CommandError, match=r"Use `manage\.py db copy --from`"):
         importing(f"--layout={layout}")
 
 

@@ -111,7 +111,7 @@ def test_a_hash_of_this_site_is_taken_over(raw, site, source, importing):
 def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, importing):
     source.raw.hset("user:1", "password", "x" * 129)
     source.raw.hset("user:3", "password", "a null \0 in it")
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 2" in importing()
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 2" in importing()
     assert raw.hget("user:1", "password").startswith("!")
 
 
@@ -131,5 +131,5 @@ def test_the_posts_of_pytwis_have_names_of_their_own(raw, site, source, importin
     printed = importing()
     assert posts(raw) == {1: (2, LONG_AGO + 1, "tweet 1"), 2: (1, LONG_AGO + 2, "tweet 2")}
     assert follows(raw) == {(1, 2): LONG_AGO + 10}
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in printed
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 1" in printed
     assert logs_in("bob", "password of 1")

@@ -19,7 +19,7 @@ def test_people_follows_and_posts_with_times_that_have_a_fraction(raw, source, i
     assert follows(raw) == {(1, 2): LONG_AGO + 10}
     assert posts(raw) == {1: (2, LONG_AGO + 20, "Hello")}
     assert "people: 2, follows: 1, likes: 0" in printed
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 2" in printed
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 2" in printed
 
 
 def test_a_follow_without_a_time_has_the_later_registration(raw, source, importing):

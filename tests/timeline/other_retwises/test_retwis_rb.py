@@ -51,7 +51,7 @@ def test_a_salted_md5_is_kept_until_the_first_login_replaces_it(raw, source, imp
 def test_a_damaged_hash_is_no_password(raw, source, importing, field, value):
     fill(RubyRetwis(source.raw))
     source.raw.set(f"user:id:1:{field}", value)
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in importing()
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 1" in importing()
 
 
 def test_retwis_py_gives_people_their_own_passwords(raw, source, importing):

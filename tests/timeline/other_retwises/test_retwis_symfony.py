@@ -88,6 +88,6 @@ DAMAGED = [
 @pytest.mark.parametrize("stored", DAMAGED)
 def test_any_other_password_is_none(raw, site, source, importing, stored):
     source.raw.hset("user:1", "password", stored)
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in importing()
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 1" in importing()
     assert raw.hget("user:1", "password").startswith("!")
     assert not logs_in("alice", stored or PASSWORD)

@@ -21,7 +21,7 @@ def test_names_become_users_in_their_order(raw, source, importing, kind, follows
     assert raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}
     assert follows(raw) == {(3, 2): 0}
     assert posts(raw) == {1: (2, LONG_AGO, "Hello | there"), 2: (1, LONG_AGO + 1, "Me too")}
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 3" in printed
+    assert "people without a password that can be verified (`manage.py user password NAME` sets one): 3" in printed
     assert raw.hget("user:1", "password").startswith("!")
 
 

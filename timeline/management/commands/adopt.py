@@ -19,7 +19,7 @@ NOT_FOREIGN = {
     StoreState.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
     StoreState.OURS: "There is nothing to adopt: the store is this site's. If the search lacks posts, `doctor` says "
     "so.",
-    StoreState.OLDER: "An older version of this site has written the store. Run: manage.py upgrade",
+    StoreState.OLDER: "An older version of this site has written the store. Run: manage.py db upgrade",
     StoreState.UNFINISHED: "The store has a part of a site: an import, a copy or a restore has not ended. Run that "
     "again.",
     StoreState.NEWER: "A newer version of this site has written the store. Install that version.",
@@ -58,7 +58,7 @@ class Command(StoreCommand):
         schema.mark(store)
         Memory.clear_all()
         write_index(self, store)
-        self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
+        self.say("The database is adopted. Next: manage.py db cleanup, then start the site.")
 
     def _came_later(self, store: Store) -> bool:
         """Whether the PHP has registered people in an adopted store: `doctor` sends the operator here for them."""

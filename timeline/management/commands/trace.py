@@ -28,7 +28,7 @@ from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import Follows, read_blocks
 from timeline.timelines.home import Homes
 
-NO_USER = "There is no user {name!r}. `manage.py createuser` makes one; `manage.py seed` makes many, and the user demo."
+NO_USER = "There is no user {name!r}. `manage.py user create` makes one; `manage.py seed` makes many, and the user demo."
 NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"  # instead of characters that would command the terminal
 
 
@@ -103,7 +103,7 @@ def _carry_out(act: Callable[[], object]) -> None:
     except NotSignedIn as error:
         raise CommandError("This user cannot log in: the account is suspended. Name another one.") from error
     except TooOften as error:
-        raise CommandError(f"{error.message} Wait, or forget the count with: manage.py unthrottle NAME") from error
+        raise CommandError(f"{error.message} Wait, or forget the count with: manage.py user unthrottle NAME") from error
 
 
 # ---- the actions: what the views do, with the same repositories
