@@ -33,6 +33,8 @@ MOST_MOVING_PIXELS = 100_000_000, 24_000_000  # of all frames, as they come and 
 SHORTEST_FRAME, USUAL_FRAME = 11, 100  # milliseconds; one that says less takes the usual time, as in browsers
 MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at least once
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
+# The colour of a PNG that stands for transparency is told in samples of its depth. Pillow reads pixels of eight bits:
+EIGHT_BITS = {"L;2": 85, "L;4": 17, "I;16B": 1 / 256, "RGB;16B": 1 / 256}  # what a sample is multiplied by
 
 
 def make_way(processors: list[int]) -> None:
@@ -102,20 +104,39 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
 
 
 def _upright(picture: Any) -> Any:
-    """The first frame, turned as it is meant to be seen, in sRGB, at most LONGEST_SIDE long: RGB or RGBA."""
-    from PIL import ImageOps
-
+    """The first frame, as it is meant to be seen, at most LONGEST_SIDE long."""
     picture.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is decoded at a fraction of its size
     profile = picture.info.get("icc_profile")
-    orientation = picture.getexif()
+    scale = EIGHT_BITS.get(picture.tile[0].args) if "transparency" in picture.info else None
     picture.load()
+    orientation = _orientation(picture)
+    if scale is not None:
+        clear = picture.info["transparency"]
+        scaled = tuple(int(one * scale) for one in clear) if isinstance(clear, tuple) else int(clear * scale)
+        picture.info["transparency"] = scaled
     if picture.mode.startswith(("I", "F")):  # 16 bits of grey
         picture = picture.point(lambda value: value * (1 / 256)).convert("L")
     if picture.mode in {"1", "P", "PA"} or "transparency" in picture.info:
         picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), reducing_gap=3.0)
-    if orientation.get(0x0112, 1) != 1:
-        picture.getexif()[0x0112] = orientation[0x0112]
+    return _as_meant(picture, orientation, profile)
+
+
+def _orientation(picture: Any) -> int:
+    """How the picture is to be turned, in the words of EXIF; 1, which is upright, where that cannot be read."""
+    try:
+        turned: int = picture.getexif().get(0x0112, 1)
+    except Exception:  # what a library raises for it is its own affair; browsers show such a picture too
+        return 1
+    return turned
+
+
+def _as_meant(picture: Any, orientation: int, profile: bytes | None) -> Any:
+    """The picture turned as it is meant to be seen, in sRGB: RGB or RGBA."""
+    from PIL import ImageOps
+
+    if orientation != 1:
+        picture.getexif()[0x0112] = orientation
         picture = ImageOps.exif_transpose(picture)
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     picture = _in_srgb(picture, profile, mode) if profile else picture.convert(mode)
@@ -131,20 +152,21 @@ def _animation(content: bytes) -> bytes | None:
     picture: Any = Image.open(io.BytesIO(content), formats=FORMATS)
     if not getattr(picture, "is_animated", False) or picture.format not in {"GIF", "WEBP", "PNG"}:
         return None
-    sizes = [_within(picture.size, side) for side, _ in ANIMATED_SIDES]
-    pixels = [picture.n_frames * width * height for width, height in (picture.size, sizes[0])]
+    largest = _within(picture.size, ANIMATED_SIDES[0][0])
+    pixels = [picture.n_frames * width * height for width, height in (picture.size, largest)]
     if picture.n_frames > MOST_FRAMES or any(are > most for are, most in zip(pixels, MOST_MOVING_PIXELS, strict=True)):
         return None
+    orientation, profile = _orientation(picture), picture.info.get("icc_profile")
     frames, durations = [], []
     for frame in islice(ImageSequence.Iterator(picture), int(picture.info.get("default_image", False)), None):
-        frames.append(frame.convert("RGBA").resize(sizes[0], Image.Resampling.BILINEAR))
+        small = frame.convert("RGBA").resize(largest, Image.Resampling.BILINEAR)
+        frames.append(_as_meant(small, orientation, profile))
         duration = int(frame.info.get("duration") or 0)  # a WebP says it once the frame is decoded
         durations.append(duration if duration >= SHORTEST_FRAME else USUAL_FRAME)
     repeats = max(1, round(MOVES_FOR / sum(durations)))
-    for (_, quality), size in zip(ANIMATED_SIDES, sizes, strict=True):
+    for side, quality in ANIMATED_SIDES:
+        size = _within(frames[0].size, side)
         file, frames = io.BytesIO(), [frame.resize(size, Image.Resampling.BILINEAR) for frame in frames]
-        for each in frames:
-            each.info = {}  # Pillow would write what the file said of itself
         further = {"save_all": True, "append_images": frames[1:], "duration": durations, "loop": repeats}
         frames[0].save(file, "WEBP", quality=quality, method=1, **further)
         if file.tell() <= LARGEST_FILE:

@@ -94,6 +94,32 @@ def test_a_colour_that_stands_for_transparency_is_transparent_in_any_colour_spac
         assert [made.getpixel(at)[3] for at in ((5, 5), (35, 5))] == [0, 255]
 
 
+def _row(depth: int, samples: list[int]) -> bytes:
+    """A row of a PNG, with its filter."""
+    bits = "".join(f"{sample:0{depth}b}" for sample in samples)
+    return b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")
+
+
+@pytest.mark.parametrize(
+    ("depth", "shown", "clear"),
+    [(2, [3], [1]), (4, [15], [5]), (16, [50_000], [10_000]), (16, [50_000, 1000, 2000], [1000, 2000, 60_000])],
+)
+def test_a_colour_that_stands_for_transparency_is_transparent_in_samples_of_any_depth(depth, shown, clear):
+    header = (40).to_bytes(4, "big") * 2 + bytes([depth, 2 if len(shown) == 3 else 0, 0, 0, 0])
+    named = b"".join(sample.to_bytes(2, "big") for sample in clear)
+    pixels = zlib.compress(_row(depth, shown * 20 + clear * 20) * 40)
+    chunks = _chunk(b"IHDR", header) + _chunk(b"tRNS", named) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
+    made = _opened(_made(b"\x89PNG\r\n\x1a\n" + chunks)[1][""]).convert("RGBA")
+    assert [made.getpixel(at)[3] for at in ((5, 5), (35, 5))] == [255, 0]
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_exif_that_cannot_be_read_refuses_no_picture(kind):
+    file = io.BytesIO()
+    Image.new("RGB", (40, 30)).save(file, kind, exif=b"Exif\0\0garbage")
+    assert _made(file.getvalue())[0]["width"] == 40
+
+
 CORPUS = {
     "nothing": (b"", "format"),
     "a text": (b"hello", "format"),

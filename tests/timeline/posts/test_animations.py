@@ -5,7 +5,7 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from PIL import Image
+from PIL import Image, ImageCms
 
 from accounts.media import decoder
 from accounts.media.decoding import Shape
@@ -68,6 +68,21 @@ def test_a_picture_for_programs_that_do_not_move_an_apng_is_none_of_its_frames()
     files = made(file.getvalue())
     assert opened(files["-animated"]).n_frames == len(COLOURS)
     assert opened(files[""]).convert("RGB").getpixel((9, 9)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("kind", ["WEBP", "PNG"])
+def test_it_is_turned_upright_and_in_srgb_as_its_still_picture_is(kind):
+    turned, file = Image.Exif(), io.BytesIO()
+    turned[0x0112] = 6
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    green_is_red = srgb.replace(b"rXYZ", b"____").replace(b"gXYZ", b"rXYZ").replace(b"____", b"gXYZ")
+    frames = [Image.new("RGB", (900, 600), colour) for colour in ("lime", "blue")]
+    frames[0].save(file, kind, save_all=True, append_images=frames[1:], exif=turned, icc_profile=green_is_red)
+    files = made(file.getvalue())
+    assert [opened(files[each]).size for each in ("", "-600", "-animated")] == [(600, 900), (400, 600), (320, 480)]
+    for each in ("", "-animated"):
+        red, green, _ = opened(files[each]).convert("RGB").getpixel((9, 9))
+        assert red > 200 > 50 > green, each
 
 
 def test_a_profile_picture_and_what_stands_still_have_none():
