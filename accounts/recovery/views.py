@@ -65,7 +65,8 @@ def recover(request: RetwisRequest) -> HttpResponse:
         if user is not None:
             spent = field_of(user.uid, code)
             return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code", spent)
-        form.add_error(None, _("Wrong username or recovery code. A code works once."))
+        text = _("Wrong username or recovery code. Each code works once: if you used it, log in with the new password.")
+        form.add_error(None, text)
     return form_page(request, "accounts/recovery/recover.html", {"form": form, "next": guards.page_after(request)})
 
 

@@ -168,6 +168,13 @@ def test_a_code_works_once(browser, store, codes):
     assert log_in(store, password=NEW_PASSWORD) is not None
 
 
+def test_a_form_whose_answer_was_lost_says_when_it_comes_again_that_the_new_password_may_count(browser, store, codes):
+    browser().post(URL, form(codes[0]))
+    page = page_of(browser().post(URL, form(codes[0])), 422)
+    assert "Each code works once: if you used it, log in with the new password." in page
+    assert log_in(store, password=NEW_PASSWORD) is not None
+
+
 @pytest.mark.parametrize("refused", ["ZADD", "HSET"])
 @pytest.mark.parametrize("way", ["code", "link"])
 def test_a_store_without_memory_takes_no_code_and_ends_no_link(
