@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.facts.facts import MOST_FACTS, Fact, save_profile
-from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.settings.views import EDITS, SettingsForm
@@ -300,14 +299,14 @@ def update_credentials(call: Call) -> object:
 
 
 def _choose_pictures(me: User, files: Mapping[ProfilePicture, Any]) -> None:
-    """Round trips for each: those of `Pictures.upload`, of `ProfilePictures.choose`, and one for the rate limit."""
+    """All are uploaded before one is chosen: a refused one changes nothing. Round trips for each: those of
+    `Pictures.upload`, of `ProfilePictures.choose`, and one for the rate limit. Raises PictureRefused."""
+    uploaded: dict[ProfilePicture, str] = {}
     for kind, file in files.items():
         RateLimits(connect()).count(EDITS, str(me.uid))
-        try:
-            picture = Pictures(connect()).upload(me.uid, file.read(), kind.shape)
-            ProfilePictures(connect()).choose(me.uid, kind, picture.digest)
-        except PictureRefused as why:
-            raise Invalid(str(why)) from why
+        uploaded[kind] = Pictures(connect()).upload(me.uid, file.read(), kind.shape).digest
+    for kind, digest in uploaded.items():
+        ProfilePictures(connect()).choose(me.uid, kind, digest)
         forget_profile(me.uid)
 
 

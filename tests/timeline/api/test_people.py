@@ -254,6 +254,9 @@ def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice,
     bad = {"avatar": SimpleUploadedFile("a.svg", b"<svg/>")}
     answer = app.client.patch(at, encode_multipart(BOUNDARY, bad), content_type=MULTIPART_CONTENT)
     assert (answer.status_code, "not a picture" in answer.json()["error"]) == (422, True)
+    half = {"avatar": SimpleUploadedFile("b.png", picture_file("blue")), "header": bad["avatar"]}
+    assert app.client.patch(at, encode_multipart(BOUNDARY, half), content_type=MULTIPART_CONTENT).status_code == 422
+    assert raw.hmget("user:1", "picture", "header") == [face, wide]
     found = app.json("DELETE", "/api/v1/profile/avatar")
     assert (found["avatar"], found["header"]) == ("http://testserver/static/avatar.png", f"{media}{wide}.webp")
     assert raw.hmget("user:1", "picture", "header") == [None, wide]
