@@ -119,11 +119,12 @@ def follow(call: Call) -> object:
     me, person, blocks = _found(call)
     if why := why_not_followed(me, person, blocks):
         raise Forbidden(why)
+    shows_reposts = call.sent.flag("reblogs")  # raises before anything is changed
     RateLimits(connect()).count(FOLLOWS, str(me.uid))
     relations.Follows(connect()).follow(me.uid, person.uid)
     if "reblogs" in call.sent:
         mutes = relations.Mutes(connect())
-        (mutes.unmute_reposts if call.sent.flag("reblogs") else mutes.mute_reposts)(me.uid, person.uid)
+        (mutes.unmute_reposts if shows_reposts else mutes.mute_reposts)(me.uid, person.uid)
     return _now(me, person)
 
 

@@ -285,6 +285,11 @@ def test_people_are_followed_and_unfollowed(store, raw, alice, bob):
     assert raw.zcard(f"following:{me}") == 0
 
 
+def test_a_follow_that_cannot_be_read_follows_nobody(raw, alice, bob):
+    answer = App(alice).ask("POST", f"/api/v1/accounts/{bob.user.uid}/follow", {"reblogs": "maybe"})
+    assert (answer.status_code, raw.zcard(f"following:{alice.user.uid}")) == (422, 0)
+
+
 def test_blocks_end_follows_and_refuse_them(store, alice, bob):
     app, them = App(alice), bob.user.uid
     app.json("POST", f"/api/v1/accounts/{them}/follow")
