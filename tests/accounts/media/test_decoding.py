@@ -113,6 +113,15 @@ def test_a_colour_that_stands_for_transparency_is_transparent_in_samples_of_any_
     assert [made.getpixel(at)[3] for at in ((5, 5), (35, 5))] == [255, 0]
 
 
+def test_transparency_that_changes_from_pixel_to_pixel_makes_no_picture_too_large(monkeypatch):
+    """As that of smoke. WebP keeps transparency as it is, whatever the quality of the colours."""
+    monkeypatch.setattr(decoder, "LARGEST_FILE", 60_000)
+    picture, file = Image.new("RGB", (400, 400), "white"), io.BytesIO()
+    picture.putalpha(Image.effect_noise((400, 400), 20))
+    picture.save(file, "PNG")
+    assert _opened(_made(file.getvalue())[1][""]).mode == "RGBA"
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_exif_that_cannot_be_read_refuses_no_picture(kind):
     file = io.BytesIO()

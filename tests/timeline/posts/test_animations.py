@@ -101,7 +101,7 @@ def test_beyond_its_bounds_an_animation_stands_still(monkeypatch):
     files = made(file.getvalue())
     assert opened(files["-animated"]).size == (320, 320)  # too large in the first size
     monkeypatch.setattr(decoder, "LARGEST_FILE", len(files["-animated"]) - 1)
-    monkeypatch.setattr(decoder, "QUALITIES", (1,))
+    monkeypatch.setattr(decoder, "QUALITIES", [(1, 1)])
     assert decoder._animation(file.getvalue()) is None
 
 
