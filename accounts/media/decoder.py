@@ -61,11 +61,12 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
     """What was made, and the files in the order of the sizes. Raises CannotDecode."""
     import blurhash
     import dhash
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image, PngImagePlugin, UnidentifiedImageError
     from pillow_heif import register_heif_opener
 
     register_heif_opener()
     Image.MAX_IMAGE_PIXELS = None  # the same is asked below, before a pixel is decoded
+    PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY  # 64 MB of a PNG's words, be it in one piece
     try:
         picture = Image.open(io.BytesIO(content), formats=FORMATS)
     except UnidentifiedImageError as error:

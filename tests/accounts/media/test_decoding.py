@@ -10,7 +10,7 @@ import zlib
 
 import pillow_heif
 import pytest
-from PIL import Image, ImageCms
+from PIL import Image, ImageCms, PngImagePlugin
 
 from accounts.media import decoder, decoding
 from accounts.media.decoding import NoPicture, PictureTooLarge, Shape, decoded
@@ -127,6 +127,16 @@ def test_exif_that_cannot_be_read_refuses_no_picture(kind):
     file = io.BytesIO()
     Image.new("RGB", (40, 30)).save(file, kind, exif=b"Exif\0\0garbage")
     assert _made(file.getvalue())[0]["width"] == 40
+
+
+def test_much_that_is_said_beside_the_pixels_refuses_no_picture():
+    """Programs write megabytes of their own into a PNG, and browsers show it."""
+    words = PngImagePlugin.PngInfo()
+    words.add_text("Comment", "x" * 2_000_000, zip=True)
+    for more in ({"pnginfo": words}, {"icc_profile": bytes(2_000_000)}):
+        file = io.BytesIO()
+        Image.new("RGB", (40, 30)).save(file, "PNG", **more)
+        assert _made(file.getvalue())[0]["width"] == 40
 
 
 CORPUS = {
