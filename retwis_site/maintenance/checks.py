@@ -409,11 +409,15 @@ def move_away(store: Store, key: str) -> None:
 def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
     """Keep a member of `key` with its score, or a field with its value. What is kept of this name already stays. One
     round trip."""
-    kept = _values_of(key)
     pipe = store.pipeline()
-    pipe.send("HSETNX", kept, name, value)
-    pipe.expire(kept, keys.damaged.lives)
+    queue_keep(pipe, key, name, value)
     pipe.execute()
+
+
+def queue_keep(pipe: Pipe, key: str, name: bytes | str, value: bytes | float) -> None:
+    """The same of many. Two commands."""
+    pipe.send("HSETNX", _values_of(key), name, value)
+    pipe.expire(_values_of(key), keys.damaged.lives)
 
 
 def ask_damaged(pipe: Pipe, key: str) -> Result[bool]:

@@ -24,6 +24,7 @@ from retwis_site.maintenance.checks import (
     looking,
     members,
     pairs,
+    queue_keep,
     texts_in,
 )
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
@@ -464,17 +465,34 @@ class EdgeChecks(Searcher):
         Edges(self._store, self._relation).mend(edges)
 
     def _restore(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Where a repair has removed bad entries of the truth, its mirror is all that is left of an edge."""
+        """Where the truth of a person is lost, or a repair has removed bad entries of it, its mirror is all that is
+        left of an edge. What a mirror has of other people is kept under `damaged:` before it goes. Three round trips at
+        most."""
         pipe = self._store.pipeline()
         asked = [
-            (who, target, pipe.zscore(self._mirror(target), str(who)), ask_damaged(pipe, self._truth(who)))
+            (
+                truth := (self._truth(who), str(target)),
+                mirror := (self._mirror(target), str(who)),
+                pipe.zscore(*truth),
+                pipe.zscore(*mirror),
+                pipe.type(self._truth(who)),
+                ask_damaged(pipe, self._truth(who)),
+            )
             for who, target in pairs
         ]
         pipe.execute()
-        for who, target, since, damaged in asked:
-            if damaged.value and since.value is not None:
-                score = stored_score(self._mirror(target), str(who), since.value)
-                pipe.zadd_nx(self._truth(who), {str(target): score})
+        restored = []
+        for truth, mirror, present, since, type_, damaged in asked:
+            if present.value is not None or since.value is None:
+                continue
+            if damaged.value or type_.value == "none":
+                restored.append((truth, stored_score(*mirror, since.value)))
+            if not damaged.value:
+                # A lost truth is noted before it has its first edge again: so the next ones are known to be lost, too.
+                queue_keep(pipe, *(truth if type_.value == "none" else mirror), since.value)
+        pipe.execute()
+        for (key, member), score in restored:
+            pipe.zadd_nx(key, {member: score})
         pipe.execute()
 
     def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:

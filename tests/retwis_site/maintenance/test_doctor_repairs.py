@@ -93,7 +93,7 @@ INCONSISTENCIES = {
     ),
     "followers: lacks a follow": (lambda r: r.zrem("followers:1", 2), {FOLLOWING: 1, MISCOUNTED: 1}),
     "followers: is gone": (lambda r: r.delete("followers:1"), {FOLLOWING: 2, UNRANKED: 1}),
-    "followers: has a follow too many": (lambda r: r.zadd("followers:3", {"1": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
+    "followers: has a follow too many": (lambda r: r.zadd("followers:3", {"2": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
     "a follow of an unknown user": (lambda r: r.zadd("following:1", {"99": 5}), {FOLLOWING: 1}),
     "an unknown follower": (lambda r: r.zadd("followers:1", {"99": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
     "a follow that is not a number": (lambda r: r.zadd("following:1", {"x": 5}), {VALUES: 1}),

@@ -151,6 +151,37 @@ def test_a_like_of_which_only_the_mirror_is_left_is_restored_after_a_repair(like
     assert likes.hget("post:1", "likes") == "2"
 
 
+@pytest.mark.parametrize(
+    ("made", "lost"),
+    [("likes", "likes:3"), ("likes", "following:3"), ("reposts", "reposts:1"), ("blocks", "blocked:1")],
+)
+def test_edges_of_a_person_whose_truth_is_lost_come_back_from_their_mirrors(request, capsys, made, lost):
+    site = request.getfixturevalue(made)
+    before = without_damaged(site)
+    homes = {key: value for key, value in before.items() if key.startswith("posts:")}
+    site.delete(lost)
+    assert doctor(capsys)[0] == 1
+    doctor(capsys, "--fix")
+    assert doctor(capsys) == (0, {}, {})
+    assert {**without_damaged(site), **homes} == before  # a home is rebuilt by the next read
+    assert 0 < site.ttl(f"damaged:{lost}:values") <= 30 * 24 * 3600
+
+
+def test_the_edges_of_a_lost_truth_come_back_also_after_some_of_them(likes, capsys, monkeypatch):
+    monkeypatch.setattr("retwis_site.maintenance.checks.AT_ONCE", 1)
+    likes.delete("likes:3")
+    doctor(capsys, "--fix")
+    assert likes.zrange("likes:3", 0, -1) == ["1", "4"]
+    assert [likes.zscore(f"liked_by:{pid}", "3") is not None for pid in (1, 4)] == [True, True]
+
+
+def test_what_only_a_mirror_has_is_kept_when_it_is_removed(likes, capsys):
+    likes.zadd("liked_by:4", {"2": 5})
+    doctor(capsys, "--fix")
+    assert likes.zscore("liked_by:4", "2") is None
+    assert likes.hgetall("damaged:liked_by:4:values") == {"2": "5.0"}
+
+
 @pytest.mark.parametrize("lost", ["the post", "the edge"])
 def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
     if lost == "the post":
