@@ -23,7 +23,7 @@ from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
-from retwis_site.store.kinds import KINDS
+from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.replies import Result, Scored
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
@@ -49,22 +49,26 @@ class UnknownUserChecks(Searcher):
     """Searches the keys that each user has one of."""
 
     def inconsistencies(self) -> list[Check]:
-        """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
-        sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
+        """Sorted sets of users that do not exist, such as `following:99`. A server may have lost the user, so the repair
+        moves them away."""
         return [
             self._check_of(
                 kind.of_unknown or f"{kind.word}: of unknown users",
                 kind,
                 looking(self._store, _ask_unknown),
                 "{key}: there is no such user",
+                partial(self._move_away, kind),
             )
-            for kind in sets
+            for kind in account_sets()
         ]
 
     def orphans(self) -> list[Check]:
         """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
         others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
         return [self._check_of(kind.of_unknown, kind, looking(self._store, ask_gone)) for kind in others]
+
+    def _move_away(self, kind: OfId, uid: int) -> None:
+        checks.move_away(self._store, kind(uid))
 
 
 # ---- Account checks
@@ -190,7 +194,7 @@ class AccountChecks(Searcher):
             self._store.hsetnx(keys.user(uid), field, value)
 
     def _nameless(self, uids: Sequence[int]) -> list[int]:
-        """`user:` hashes that `users` does not lead to, of users with a session, posts or follows, or deleted ones."""
+        """`user:` hashes that `users` does not lead to, of users with a session or anything else, or deleted ones."""
         return [uid for uid in self.without_name(uids) if self.was_registered(uid)]
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
@@ -200,8 +204,8 @@ class AccountChecks(Searcher):
         return [uid for uid, numbers in owners.items() if str(uid) not in numbers]
 
     def was_registered(self, uid: int) -> bool:
-        """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
-        leaves the name taken. At most three round trips."""
+        """Whether a registration reached its commit: the user has a session, or anything in a set, or is deleted,
+        which leaves the name taken. At most three round trips."""
         username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
         if username is not None and deleted is not None:
             return True
@@ -219,7 +223,7 @@ class AccountChecks(Searcher):
                 return
 
     def _owns_anything(self, uid: int) -> bool:
-        sets = [of(uid) for of in (keys.updates, keys.following, keys.followers)]
+        sets = [kind(uid) for kind in account_sets()]
         return any(answers(self._store, lambda pipe, key: pipe.zcard(key), sets).values())
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:

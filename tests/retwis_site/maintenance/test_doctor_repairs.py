@@ -17,7 +17,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import without_gate
 from tests.support.command_output import COUNTERS, LOST, NAMES, OVERDUE, SECRETS, VALUES, doctor, findings_of, said
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
-from tests.support.people import LONG_AGO, PASSWORD, SECRET
+from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_each_round_trip
@@ -26,7 +26,7 @@ from timeline.posts.checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
 from timeline.relations import upkeep as edge_checks
-from timeline.relations.relations import Follows
+from timeline.relations.relations import Bookmarks, Follows, Likes
 from timeline.relations.upkeep import RankingChecks
 from timeline.timelines.checks import TimelineChecks
 
@@ -176,6 +176,26 @@ def test_a_lost_account_keeps_its_name_posts_and_followers_and_needs_a_new_passw
     typed("a battery of horses\n")
     call_command("changepassword", "alice", verbosity=0)
     assert authenticate(None, username="alice", password="a battery of horses").user.uid == ALICE
+
+
+def test_a_lost_account_that_only_likes_and_bookmarks_keeps_its_name_and_these(site, store, capsys):
+    dave = register(store, "dave").user
+    Likes(store).like(dave.uid, 1, ALICE)
+    Bookmarks(store).add(dave.uid, 3, ALICE)
+    before = without_caches(everything(site))
+    site.delete("user:4")
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys)[:2] == (0, {})
+    assert site.hget("user:4", "username") == "dave"
+    after = without_caches(everything(site))
+    assert {key for key in before if before[key] != after[key]} == {"user:4", "auths"}
+
+
+def test_what_users_without_a_hash_and_a_name_have_is_kept(site, capsys):
+    site.zadd("bookmarks:99", {"1": LONG_AGO})
+    assert doctor(capsys, "--fix")[0] == 0
+    assert not site.exists("bookmarks:99")
+    assert site.zrange("damaged:bookmarks:99", 0, -1) == ["1"]
 
 
 def test_the_second_of_two_users_with_the_same_name_gets_another_name(site, store, capsys):
