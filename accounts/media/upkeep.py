@@ -3,12 +3,14 @@ the personal download, and what `doctor` and `cleanup` look for."""
 
 import base64
 import binascii
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 
@@ -16,15 +18,25 @@ from accounts.media.decoding import PictureRefused, Shape, decoded
 from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
-from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
+from retwis_site.maintenance.checks import (
+    Check,
+    Chunks,
+    Finding,
+    Searcher,
+    confirmed,
+    keys_of,
+    looking,
+    names_alone,
+    rows,
+)
 from retwis_site.maintenance.lines import ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, remove_members
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each
-from retwis_site.store.ids import is_digest, note_bad, parse_id
-from retwis_site.store.kinds import unprefixed
+from retwis_site.store.ids import is_digest, note_bad, parse_id, parse_number
+from retwis_site.store.kinds import id_in, unprefixed
 from retwis_site.store.replies import Result
 
 # ---- Removal: the job `picture:<digest>:<uid>` removes a picture that nothing shows any more, or a user's claim to it
@@ -300,11 +312,41 @@ def advice(store: Store) -> list[Advice]:
     return [Advice("retwis.W019", text, hint)] if settings.MEDIA_MEMORY else []
 
 
+NAMING = ("media", "picture", "header")  # the fields of posts and users that name pictures
+DIGESTS = re.compile("[0-9a-f]{40}")
+
+
+class UnlistedPicture(NamedTuple):
+    """A picture that a sorted set lacks."""
+
+    info: str  # its key
+    lacking: str  # the key of the set
+    size: int
+
+    @property
+    def digest(self) -> str:
+        return _digest_in(self.info)
+
+
 class PictureChecks(Searcher):
     """Searches pictures. The checks of posts, which run later, write marks that are missing."""
 
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._unmarked: list[str] = []  # the keys of pictures of which no mark says that something shows them
+
     def inconsistencies(self) -> list[Check]:
         return [
+            self._check_of(
+                "pictures that media_sizes or media_of: lacks",
+                keys.media_info,
+                self._unlisted,
+                "{1} lacks the picture of {0}",
+                lambda info, lacking, size: self._store.zadd(lacking, {_digest_in(info): size}),
+                read=names_alone,
+                jobs=lambda info, *_: _jobs(info),
+                subject=lambda one: one.info,
+            ),
             self._check_of(
                 "pictures that something shows, of which nothing is known",
                 keys.media_users,
@@ -323,15 +365,7 @@ class PictureChecks(Searcher):
             self._check_of(
                 "marks of pictures that are not known", keys.media_users, unnamed, read=names_alone, jobs=_jobs
             ),
-            self._check_of(
-                "pictures that nothing shows",
-                keys.media_info,
-                self._unused,
-                "{0}",
-                lambda key: settle_picture(self._store, _digest_in(key)),
-                read=names_alone,
-                jobs=_jobs,
-            ),
+            Check("pictures that nothing shows", (keys.media_info,), self._suspected, self._unshown),
             self._check_of(
                 "pictures of users that are not there", keys.media_of, self._unknown(lambda row: row[1]), read=rows
             ),
@@ -374,6 +408,42 @@ class PictureChecks(Searcher):
             note_bad(keys.media(digest), "a damaged file")  # the next run finds it again
             return
         pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
+
+    # ---- what lists a picture
+
+    def _unlisted(self, names: Sequence[str]) -> list[UnlistedPicture]:
+        """Pictures that have no size, or that their owner shows and does not have. Two round trips, and two more where
+        something is found."""
+        stored = answers(self._store, lambda pipe, key: pipe.hmget(key, ["owner", "bytes"]), names)
+        lists = [
+            UnlistedPicture(info, lacking, parse_number(size or "") or 0)
+            for info, (owner, size) in stored.items()
+            for lacking in (keys.media_sizes(), *(keys.media_of(uid) for uid in [parse_id(owner or "")] if uid))
+        ]
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(one.lacking, one.digest), lists)
+        found = [one for one, score in scores.items() if score is None]
+        shown = _shown_by(self._store, {one.digest for one in found})
+        return [one for one in found if one.digest in shown and id_in(one.lacking) in {None, *shown[one.digest]}]
+
+    # ---- what nothing shows
+
+    def _suspected(self, names: list[str]) -> Chunks:
+        """Note the pictures of which no mark says that something shows them."""
+        self._unmarked += confirmed(self._store, self._unused(names), self._unused, _jobs)
+        yield []
+
+    def _unshown(self) -> Chunks:
+        """Those of them that no post and no profile names: a server may have lost the marks alone, which `doctor`
+        writes again. All posts and users are read where there are suspects."""
+        named: set[str] = set()
+        for _, names in keys_of(self._store, [keys.user, keys.post] if self._unmarked else []):
+            stored = answers(self._store, lambda pipe, key: pipe.hmget(key, NAMING), names)
+            named.update(*(DIGESTS.findall(text or "") for texts in stored.values() for text in texts))
+        yield [
+            Finding(key, partial(settle_picture, self._store, _digest_in(key)))
+            for key in self._unmarked
+            if _digest_in(key) not in named
+        ]
 
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])

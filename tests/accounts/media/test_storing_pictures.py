@@ -213,6 +213,32 @@ def test_what_a_post_shows_stays_when_only_what_is_known_of_it_is_lost(post, sto
     assert [key for key in raw.keys("media*") if red in key] == []
 
 
+@pytest.mark.parametrize("kind", ["post", *ProfilePicture])
+def test_cleanup_leaves_what_a_post_or_a_profile_shows_when_only_its_marks_are_lost(store, raw, alice, capsys, kind):
+    red = decoded_picture().digest
+    Pictures(store).add(1, decoded_picture())
+    if kind == "post":
+        Posts(store).publish(1, NewPost("Look", media=Media((Picture(red),))), "t1")
+    else:
+        ProfilePictures(store).choose(1, kind, red)
+    raw.delete("outbox", f"media_users:{red}")
+    before = {key: raw.dump(key) for key in raw.keys("media*")}
+    call_command("cleanup", verbosity=0)
+    assert {key: raw.dump(key) for key in raw.keys("media*")} == before
+    report_of(capsys, "--fix")
+    assert report_of(capsys)[1]["errors"] == []
+    assert raw.zrange(f"media_users:{red}", 0, -1)
+
+
+@pytest.mark.parametrize("lost", ["media_sizes", "media_of:1"])
+def test_pictures_that_lists_have_lost_are_listed_again(post, raw, capsys, lost):
+    red = decoded_picture()
+    raw.delete(lost)
+    assert report_of(capsys, "--fix")[0] == 0
+    assert report_of(capsys)[1]["errors"] == []
+    assert raw.zscore(lost, red.digest) == red.size
+
+
 @pytest.mark.parametrize(
     ("shape", "content"),
     [(Shape.POST, picture_file()), (Shape.POST, moving_file()), (Shape.PROFILE, picture_file("blue"))],
