@@ -355,7 +355,7 @@ class PictureChecks(Searcher):
                 self._describe,
                 read=names_alone,
                 jobs=lambda _: set(),  # it is known before something shows it
-            )
+            ),
         ]
 
     def orphans(self) -> list[Check]:

@@ -21,7 +21,7 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Searcher, confirmed, looking
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
-from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.replies import Result, Scored
@@ -49,26 +49,36 @@ class UnknownUserChecks(Searcher):
     """Searches the keys that each user has one of."""
 
     def inconsistencies(self) -> list[Check]:
-        """Sorted sets of users that do not exist, such as `following:99`. A server may have lost the user, so the repair
-        moves them away."""
+        """Sorted sets of users that do not exist, such as `following:99`."""
         return [
             self._check_of(
                 kind.of_unknown or f"{kind.word}: of unknown users",
                 kind,
                 looking(self._store, _ask_unknown),
                 "{key}: there is no such user",
-                partial(self._move_away, kind),
+                partial(self._remove_or_move, kind),
             )
             for kind in account_sets()
         ]
 
     def orphans(self) -> list[Check]:
         """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
-        others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
-        return [self._check_of(kind.of_unknown, kind, looking(self._store, ask_gone)) for kind in others]
+        others = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.of_unknown]
+        others = [kind for kind in others if kind.type != "zset"]
+        return [
+            self._check_of(
+                kind.of_unknown, kind, looking(self._store, ask_gone), repair=partial(self._remove_or_move, kind)
+            )
+            for kind in others
+        ]
 
-    def _move_away(self, kind: OfId, uid: int) -> None:
-        checks.move_away(self._store, kind(uid))
+    def _remove_or_move(self, kind: OfId, uid: int) -> None:
+        """Remove what a deleted account has left, and caches. A server may have lost a user who is not known: what they
+        had is moved."""
+        if kind.truth and answer(self._store, _ask_unknown, uid):
+            checks.move_away(self._store, kind(uid))
+        else:
+            self._store.unlink(kind(uid))
 
 
 # ---- Account checks

@@ -22,6 +22,7 @@ from retwis_site.maintenance.checks import (
     confirmed,
     entries,
     ids,
+    keys_of,
     looking,
     members,
     move_away,
@@ -232,7 +233,17 @@ class PostChecks(Searcher):
         suspects = [one for one in self.unlisted(pids) if not self.was_listed(*one)]
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
-        return [one.pid for one in suspects if stands[one] != one.pid]
+        listed = self._listed_by_anyone([one.pid for one in suspects if not one.author])
+        return [one.pid for one in suspects if stands[one] != one.pid and one.pid not in listed]
+
+    def _listed_by_anyone(self, pids: Sequence[int]) -> set[int]:
+        """Those of these posts without an author that are in an `updates:`, from which `doctor` writes the author
+        again. It reads all of them; nothing without such posts."""
+        listed: set[int] = set()
+        for _, names in keys_of(self._store, [keys.updates] if pids else []):
+            scores = answers(self._store, lambda pipe, key: pipe.zmscore(key, [*map(str, pids)]), names)
+            listed.update(pid for found in scores.values() for pid, score in zip(pids, found, strict=True) if score)
+        return listed
 
     def _recent(self, pids: Sequence[int]) -> set[int]:
         given_up_before = time.time() - OWNER_GIVES_UP - 1

@@ -75,13 +75,13 @@ def ask_person(pipe: Pipe, uid: str) -> Result[Standing]:
 
 
 def ask_post_exists(pipe: Pipe, pid: str) -> Result[bool]:
-    """Whether a post is there and not deleted. The hash of a deleted post expires: then it has no author. One
-    command."""
-    fields = pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"])
+    """Whether a post is there and not deleted. The hash of a deleted post expires: then it has no author and no time.
+    One command."""
+    fields = pipe.hmget(keys.post(int(pid)), ["user_id", "time", "deleted"])
 
     def read() -> bool:
-        author, deleted = fields.value
-        return author is not None and deleted is None
+        *written, deleted = fields.value
+        return any(written) and deleted is None
 
     return Result(read)
 

@@ -147,12 +147,21 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     assert 0 < site.ttl("lease:gone") <= 60
     assert site.hget("damaged:post:60", "body") == "Never sent"
     assert 0 < site.ttl("damaged:post:60") <= 30 * 24 * 3600
-    site.delete("lease:gone", "damaged:post:60")
+    site.delete("lease:gone", *site.keys("damaged:*"))
     after = everything(site)
     for key in ("posts:1", "timeline"):  # padding may replace a dead id
         after[key] = [entry for entry in after[key] if entry != "x"]
     assert after == before
     assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
+
+
+def test_what_a_user_without_a_hash_has_is_moved_and_not_removed(site, capsys):
+    kept = {"invites:1": {f"1-{2**31}-abc": "1"}, "credentials:1": {"totp": f"{LONG_AGO}:JBSWY3DPEHPK3PXP"}}
+    for key, fields in kept.items():
+        site.hset(key, mapping=fields)
+    site.delete("user:1")
+    said(capsys, "cleanup")
+    assert {key: site.hgetall(f"damaged:{key}") for key in kept} == kept
 
 
 def test_a_dry_run_finds_the_same_and_changes_nothing(site, capsys):

@@ -8,13 +8,13 @@ from django.core.management import call_command
 
 from tests.support.command_output import LOST, doctor, findings_of, said
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import everything, publish, without_damaged
 from tests.support.stored_posts import write_posts
 from timeline.posts.checks import CountChecks, PostChecks, counts_of_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Likes
+from timeline.relations.relations import Bookmarks, Likes
 
 LACKING = "posts that are missing from a listing, or expire while they have replies"
 THREAD = "entries of thread: that no post explains"
@@ -135,6 +135,23 @@ def test_a_post_whose_deletion_a_server_has_lost_is_not_published_again(site, st
         call_command(*command)
     assert site.zscore("updates:2", pid) is None
     assert "My secret" not in browser().get("/@bob/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda raw: raw.hset("post:1", "user_id", "x"), lambda raw: raw.hdel("post:1", "user_id")]
+)
+def test_cleanup_keeps_a_post_and_its_likes_while_its_author_is_damaged(raw, store, alice, bob, capsys, damage):
+    publish(raw, store, alice, "Hello")
+    Likes(store).like(2, 1, 1)
+    Bookmarks(store).add(2, 1, 1)
+    before = without_damaged(raw)
+    damage(raw)
+    call_command("cleanup", verbosity=0)
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[:2] == (0, {})
+    after = without_damaged(raw)
+    lists = ("timeline", "posts:", "notices:")
+    assert {key for key in before if before[key] != after.get(key) and not key.startswith(lists)} == set()
 
 
 def test_cleanup_keeps_a_repost_that_doctor_puts_back(site, store, capsys):
