@@ -10,7 +10,7 @@ from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
-from retwis_site.store.ids import parse_id, stored_ids
+from retwis_site.store.ids import integer, parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result, trip
 from timeline.people.directory import People, after_prefix, search_query
@@ -392,7 +392,13 @@ def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:
     uid, tag = choice
     here, there = pipe.zscore(keys.home_tags(uid), tag), pipe.zscore(keys.homes_of_tag(tag), str(uid))
     follows = ask_stands(pipe, TAG_FOLLOW, uid, tag)
-    return Result(lambda: here.value is not None and (here.value != there.value or not follows.value))
+
+    def read() -> bool:
+        if here.value is None:
+            return False
+        return there.value is None or integer(here.value) != integer(there.value) or not follows.value
+
+    return Result(read)
 
 
 def _ask_pushed_wrong(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:

@@ -237,6 +237,14 @@ def test_posts_that_are_brought_back_come_to_home(client, raw, store, bob, chose
 # ---- checks
 
 
+def test_a_date_that_is_a_fraction_is_repaired_once(raw, store, chosen):
+    raw.zadd("home_tags:1", {"redis": 0.5})
+    [found] = findings_of(store, TagChecks(store).inconsistencies())
+    found.repair()
+    assert findings_of(store, TagChecks(store).inconsistencies()) == []
+    assert (raw.zscore("home_tags:1", "redis"), raw.zscore("homes_of_tag:redis", "1")) == (0.5, 0)
+
+
 @pytest.mark.parametrize("side", ["home_tags:1", "homes_of_tag:redis", "tags_of:1"])
 def test_doctor_mends_a_side_that_is_missing(client, raw, store, chosen, side):
     raw.zrem(side, "redis" if side.endswith(":1") else "1")
