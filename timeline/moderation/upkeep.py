@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from accounts.community.log import read_act
 from accounts.media.repository import Mark, Pictures
@@ -157,6 +158,14 @@ class ReportChecks(Searcher):
     def inconsistencies(self) -> list[Check]:
         return [
             Check("open reports that a set lacks", (keys.report,), self.unlisted),
+            self._check_of(
+                "decided reports that a set lacks",
+                keys.report,
+                self._decided,
+                "{key} does not stand where it must",
+                self._list_decided,
+                jobs=self._jobs_on,
+            ),
             Check("entries of the queue that are no open reports", at_end=self.not_open),
         ]
 
@@ -195,6 +204,23 @@ class ReportChecks(Searcher):
         now = Reports(self._store).read(report.rid)
         if now is not None and now.decision is not None:
             close(self._store, [now])
+
+    def _decided(self, rids: Sequence[int]) -> list[int]:
+        """Reports with a decision that the set of the reported person or that of their author has lost: staff, the
+        download and `export` find them there. Two round trips."""
+        found = Reports(self._store).some(rids)
+        lists = [place for one in found.values() if one.decision is not None for place in _places_of(one)]
+        scores = answers(self._store, lambda pipe, place: pipe.zscore(place.key, place.member), lists)
+        return list(dict.fromkeys(place.rid for place, score in scores.items() if score is None))
+
+    def _list_decided(self, rid: int) -> None:
+        report = Reports(self._store).read(rid)
+        for place in _places_of(report) if report is not None else ():
+            self._store.zadd(place.key, {place.member: rid})
+
+    def _jobs_on(self, rid: int) -> set[str]:
+        report = Reports(self._store).read(rid)
+        return self._jobs(report) | {f"report:{rid}", f"gone:{report.who}"} if report is not None else set()
 
     def not_open(self) -> Chunks:
         """Members of `reports` without a report, or with one that is decided."""
@@ -251,6 +277,21 @@ class ReportChecks(Searcher):
         """The beginnings of the jobs that may be about to close a report: that of any report about the person."""
         rows = self._store.zrevrange(keys.reports_about(report.about.whom), 0, AT_ONCE)
         return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
+
+
+class Place(NamedTuple):
+    """Where a decided report stands."""
+
+    rid: int
+    key: str
+    member: str
+
+
+def _places_of(report: Report) -> list[Place]:
+    places = [Place(report.rid, keys.reports_about(report.about.whom), str(report.rid))]
+    if report.who is not None:
+        places.append(Place(report.rid, keys.reports_by(report.who), f"{report.about.thing}:{report.rid}"))
+    return places
 
 
 def _is_young(rid: int) -> bool:

@@ -11,10 +11,10 @@ from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
-from tests.support.protocols.reports import CAROL, report
+from tests.support.protocols.reports import CAROL, make_moderator, report
 from tests.support.stored_keys import drain_due, everything, make_due, noted, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
-from timeline.moderation.reports import NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.relations.relations import BlockedPeople
 
 COMMIT = 3  # the round trip of the commit; the first is 0
@@ -80,6 +80,19 @@ def test_a_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, m
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert doctor_findings(capsys)[0]["open reports that a set lacks"] == 1
     call_command("cleanup", stdout=io.StringIO())
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert everything(raw) == before
+
+
+@pytest.mark.parametrize("lost", [("reports_about:2",), ("reports_by:1",), ("reports_about:2", "reports_by:1")])
+def test_a_decided_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, monkeypatch, capsys):
+    one = report(store, ALICE, BOB)
+    make_moderator(store, CAROL)
+    Deciding(store).decide(one, CAROL, [Action.DISMISS], "no")
+    drain(store, "worker")
+    before = everything(raw)
+    raw.delete(*lost)
+    assert doctor_findings(capsys)[0] == {"decided reports that a set lacks": 1}
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert everything(raw) == before
 
