@@ -36,6 +36,16 @@ MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at leas
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
 # The colour of a PNG that stands for transparency is told in samples of its depth. Pillow reads pixels of eight bits:
 EIGHT_BITS = {"L;2": 85, "L;4": 17, "I;16B": 1 / 256, "RGB;16B": 1 / 256}  # what a sample is multiplied by
+# By the orientation in EXIF. Pillow's own function also writes all of EXIF again, and fails where it cannot.
+TURNS = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
 
 
 def make_way(processors: list[int]) -> None:
@@ -135,11 +145,10 @@ def _orientation(picture: Any) -> int:
 
 def _as_meant(picture: Any, orientation: int, profile: bytes | None) -> Any:
     """The picture turned as it is meant to be seen, in sRGB: RGB or RGBA."""
-    from PIL import ImageOps
+    from PIL import Image
 
-    if orientation != 1:
-        picture.getexif()[0x0112] = orientation
-        picture = ImageOps.exif_transpose(picture)
+    if orientation in TURNS:
+        picture = picture.transpose(Image.Transpose[TURNS[orientation]])
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     picture = _in_srgb(picture, profile, mode) if profile else picture.convert(mode)
     picture.info = {}  # Pillow would write what the file said of itself

@@ -4,13 +4,14 @@ Most cases call the decoder's own function: to start its process takes half a se
 
 import io
 import json
+import struct
 import subprocess
 import sys
 import zlib
 
 import pillow_heif
 import pytest
-from PIL import Image, ImageCms, PngImagePlugin
+from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 
 from accounts.media import decoder, decoding
 from accounts.media.decoding import NoPicture, PictureTooLarge, Shape, decoded
@@ -127,6 +128,26 @@ def test_exif_that_cannot_be_read_refuses_no_picture(kind):
     file = io.BytesIO()
     Image.new("RGB", (40, 30)).save(file, kind, exif=b"Exif\0\0garbage")
     assert _made(file.getvalue())[0]["width"] == 40
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_photo_is_turned_whatever_else_its_exif_says(kind):
+    """A resolution that is a text: programs write it, and Pillow cannot write it again."""
+    turned, resolution = (0x0112, 3, 1, b"\6\0\0\0"), (0x011A, 2, 4, b"abc\0")
+    entries = b"".join(struct.pack("<HHI4s", *entry) for entry in (turned, resolution))
+    file = io.BytesIO()
+    exif = b"Exif\0\0II*\0\x08\0\0\0\2\0" + entries + bytes(4)
+    Image.new("RGB", (40, 30)).save(file, kind, exif=exif)
+    assert _made(file.getvalue())[0]["width"] == 30
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_each_orientation_turns_a_picture_as_pillow_turns_it(orientation):
+    picture, told, file = Image.effect_noise((40, 30), 90).convert("RGB").resize((4, 3)), Image.Exif(), io.BytesIO()
+    told[0x0112] = orientation
+    picture.save(file, "PNG", exif=told)
+    upright = decoder._upright(_opened(file.getvalue()))
+    assert upright.tobytes() == ImageOps.exif_transpose(_opened(file.getvalue())).tobytes()
 
 
 def test_much_that_is_said_beside_the_pixels_refuses_no_picture():
