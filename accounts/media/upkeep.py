@@ -28,6 +28,7 @@ from retwis_site.maintenance.checks import (
     looking,
     names_alone,
     rows,
+    still_there,
 )
 from retwis_site.maintenance.lines import ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
@@ -439,10 +440,10 @@ class PictureChecks(Searcher):
         for _, names in keys_of(self._store, [keys.user, keys.post] if self._unmarked else []):
             stored = answers(self._store, lambda pipe, key: pipe.hmget(key, NAMING), names)
             named.update(*(DIGESTS.findall(text or "") for texts in stored.values() for text in texts))
+        unshown = [key for key in self._unmarked if _digest_in(key) not in named]
         yield [
             Finding(key, partial(settle_picture, self._store, _digest_in(key)))
-            for key in self._unmarked
-            if _digest_in(key) not in named
+            for key in still_there(self._store, unshown, str)
         ]
 
     def _unused(self, names: Sequence[str]) -> list[str]:

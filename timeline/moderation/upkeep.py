@@ -279,7 +279,7 @@ class ReportChecks(Searcher):
         return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
 
 
-class Place(NamedTuple):
+class ReportPlace(NamedTuple):
     """Where a decided report stands."""
 
     rid: int
@@ -287,10 +287,10 @@ class Place(NamedTuple):
     member: str
 
 
-def _places_of(report: Report) -> list[Place]:
-    places = [Place(report.rid, keys.reports_about(report.about.whom), str(report.rid))]
+def _places_of(report: Report) -> list[ReportPlace]:
+    places = [ReportPlace(report.rid, keys.reports_about(report.about.whom), str(report.rid))]
     if report.who is not None:
-        places.append(Place(report.rid, keys.reports_by(report.who), f"{report.about.thing}:{report.rid}"))
+        places.append(ReportPlace(report.rid, keys.reports_by(report.who), f"{report.about.thing}:{report.rid}"))
     return places
 
 

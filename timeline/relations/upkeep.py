@@ -31,7 +31,7 @@ from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
-from retwis_site.store.client import Pipe, Store, answer, answers
+from retwis_site.store.client import Pipe, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may_be
 from retwis_site.store.replies import Handle, Result, Scored
@@ -449,7 +449,7 @@ class EdgeChecks(Searcher):
         return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
 
     def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
-        """At most fourteen round trips for all together, and more as for `Edges.set`."""
+        """At most fifteen round trips for all together, and more as for `Edges.set`."""
         lost = {*unknown(self._store, {member for _, member in entries})} if own.main == USER else set[int]()
         pipe = self._store.pipeline()
         for number, member in entries:
@@ -465,35 +465,25 @@ class EdgeChecks(Searcher):
         Edges(self._store, self._relation).mend(edges)
 
     def _restore(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Where the truth of a person is lost, or a repair has removed bad entries of it, its mirror is all that is
-        left of an edge. What a mirror has of other people is kept under `damaged:` before it goes. Three round trips at
-        most."""
+        """Where a truth is lost, or a repair has removed bad entries of it, its mirror is all that is left of an edge.
+        What else only a mirror has is kept under `damaged:` before it goes. At most three round trips."""
         pipe = self._store.pipeline()
+        sides = [((self._truth(who), str(target)), (self._mirror(target), str(who))) for who, target in pairs]
         asked = [
-            (
-                truth := (self._truth(who), str(target)),
-                mirror := (self._mirror(target), str(who)),
-                pipe.zscore(*truth),
-                pipe.zscore(*mirror),
-                pipe.type(self._truth(who)),
-                ask_damaged(pipe, self._truth(who)),
-            )
-            for who, target in pairs
+            (*one, pipe.zscore(*one[0]), pipe.zscore(*one[1]), pipe.type(one[0][0]), ask_damaged(pipe, one[0][0]))
+            for one in sides
         ]
         pipe.execute()
         restored = []
         for truth, mirror, present, since, type_, damaged in asked:
             if present.value is not None or since.value is None:
                 continue
-            if damaged.value or type_.value == "none":
-                restored.append((truth, stored_score(*mirror, since.value)))
-            if not damaged.value:
-                # A lost truth is noted before it has its first edge again: so the next ones are known to be lost, too.
+            if type_.value == "none" or damaged.value:
+                restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
+            if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
                 queue_keep(pipe, *(truth if type_.value == "none" else mirror), since.value)
         pipe.execute()
-        for (key, member), score in restored:
-            pipe.zadd_nx(key, {member: score})
-        pipe.execute()
+        for_each(self._store, lambda pipe, one: pipe.zadd_nx(*one), restored)
 
     def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:
         exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))
