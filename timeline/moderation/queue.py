@@ -13,7 +13,7 @@ from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.community.views import SiteForm
 from accounts.media.repository import Pictures
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import Role, State, User
+from accounts.users.entities import OPERATOR, Role, State, User
 from accounts.users.html import at
 from accounts.users.repository import ask_owners
 from retwis_site.http.language import listed
@@ -229,12 +229,13 @@ class NamedAct(NamedTuple):
     reason: str
     iso: str  # when, for a machine
     when: str
-    by: str  # username; empty for the operator
+    by: str  # username; empty for the operator, and where the store has lost the account
     whom: str  # username; empty for an act about no person
     post: int  # id of the post that it was about; 0: about none, or without a report nothing of it is left
     until: str  # the last day of a sanction; empty without an end
     at: int  # unix milliseconds
     blocked: str  # the digest of the picture that nobody may upload again since; empty for none, and when that is over
+    by_command: bool  # the operator did it
 
 
 def about_person(store: Store, uid: int) -> dict[str, Any]:
@@ -314,6 +315,7 @@ def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
             day(act.until, active_language()) if act.until else "",
             act.at,
             act.also if act.also in blocked else "",
+            act.by == OPERATOR,
         )
         for act in acts
     ]

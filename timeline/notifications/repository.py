@@ -188,13 +188,10 @@ class Notifications(Repository):
         return [item for item in items if item is not None], unseen | gone
 
     def _decided(self, reports: Mapping[int, Report]) -> dict[int, Decided]:
-        """The decided ones of these reports. At most one round trip."""
+        """The decided ones of these reports; of those that were decided together, the first. At most one round trip."""
         people = Users(self._store).people({report.about.whom for report in reports.values()})
-        return {
-            rid: Decided(report, people.get(report.about.whom))
-            for rid, report in reports.items()
-            if report.action is not None
-        }
+        decided = {report.decision: report for report in reversed([*reports.values()]) if report.action is not None}
+        return {report.rid: Decided(report, people.get(report.about.whom)) for report in decided.values()}
 
 
 def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:

@@ -1,5 +1,6 @@
 """`role`, `sanction`, `user` and `unthrottle`: what staff does, from the command line."""
 
+import re
 import time
 
 import pytest
@@ -31,6 +32,19 @@ def test_role_gives_and_takes_roles_and_keeps_the_last_admin(store, raw, capsys)
     assert said(capsys, "role", "Alice", "member") == "Alice is now: member.\n"
     assert Roles(store).staff() == {BOB: Role.ADMIN}
     assert {act.by for act in Log(store).page().acts} == {0}
+
+
+def test_the_log_says_which_acts_were_done_by_a_command(browser, store, alice):
+    call_command("sanction", "bob", "frozen", "--reason", "insults")
+    Roles(store).give(ALICE, Role.MODERATOR)
+    staff = browser(alice)
+    staff.post("/moderation/people/bob/", {"act": "lift", "reason": "Enough"})
+    for address in ("/moderation/log/", "/moderation/people/bob/"):
+        page = staff.get(address).content.decode()
+        lifted, frozen = re.findall("<p>(?:Sanction lifted|Account frozen).*?</p>", page)
+        assert "by a command on the server" in frozen
+        assert "by @Alice" in lifted
+        assert "by a command" not in lifted
 
 
 def test_sanction_imposes_with_an_end_and_lifts(store, capsys):

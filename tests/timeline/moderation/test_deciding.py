@@ -95,6 +95,15 @@ def test_all_reports_about_a_thing_are_decided_together(store, raw):
     assert Reports(store).read(others[1].rid).action is Action.WARN
 
 
+def test_reports_that_are_decided_together_are_told_their_reporter_in_one_line(store, raw, alice, browser):
+    one, about_person = report(store, ALICE, BOB, 1), report(store, ALICE, BOB)
+    Deciding(store).decide(one, CAROL, [Action.WARN], "Ads", also="0")
+    assert told(raw, ALICE) == [f"report:{one.rid}:1", f"report:{about_person.rid}:1"]
+    assert browser(alice).get("/notifications/").content.decode().count("You have reported") == 1
+    decide(store, report(store, ALICE, BOB, 1), Action.WARN)
+    assert browser(alice).get("/notifications/").content.decode().count("You have reported") == 2
+
+
 def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_reports(store, raw, bob, capsys):
     publish(raw, store, bob, "Buy more!")
     about_him, second = report(store, DAN, BOB), report(store, ALICE, BOB, 2)

@@ -93,6 +93,15 @@ def test_an_appeal_and_a_reason_keep_their_lines(staff, browser, bob, carol, sto
         assert "Ads<br>again" in browser(member).get(address).content.decode()
 
 
+def test_the_page_of_a_person_says_that_their_appeal_was_refused_and_why(staff, bob, store):
+    Sanctions(store).impose(BOB, State.FROZEN, "Ads", 0, CAROL)
+    Sanctions(store).appeal(BOB, "It was no ad")
+    assert "Appeal refused" not in page_of(staff.get("/moderation/people/bob/"))
+    Sanctions(store).decide_appeal(BOB, False, CAROL, "It was <one>")
+    form = page_of(staff.get("/moderation/people/bob/")).partition("Lift sanction")[0]
+    assert '<p class="note">Appeal refused</p><p dir="auto">It was &lt;one&gt;</p>' in form
+
+
 def test_staff_neither_sees_nor_decides_reports_about_themself(staff, browser, bob, carol, store, raw):
     StaffNotes(store).add(CAROL, ALICE, "She knows the reporter")
     publish(raw, store, carol, "I am staff")
