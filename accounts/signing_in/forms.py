@@ -90,6 +90,11 @@ class RegisterForm(NewPasswordForm):
         help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_USERNAME),
     )
 
+    def clean(self) -> dict[str, Any]:
+        if self.has_error("username", valid_username.code):
+            self["username"].help_text = ""  # the error says the same
+        return super().clean()
+
 
 class ApplicationForm(RegisterForm):
     """A registration that staff has to approve."""

@@ -35,6 +35,21 @@ def test_a_page_asks_for_it_first_and_a_form_does_nothing_without(client, raw, u
     assert (raw.hgetall("user:1"), raw.hgetall("credentials:1")) == before
 
 
+@pytest.mark.parametrize(
+    ("after", "what"),
+    [
+        ("/settings/password/", "Change your password"),
+        ("/settings/delete/", "Delete your account"),
+        ("/settings/recovery/", "Recovery codes"),
+        ("/settings/security/totp/add/", "Login security"),
+        ("/oauth/authorize?scope=read", "Allow an app"),
+    ],
+)
+def test_the_page_that_asks_says_what_for(client, after, what):
+    assert f"<strong>For: {what}</strong>" in client.get(CONFIRM, {"next": after}).content.decode()
+    assert "<strong>For:" not in client.get(CONFIRM, {"next": "/settings/"}).content.decode()
+
+
 def test_so_does_the_download_which_is_no_page_to_come_back_to(client):
     answer = client.get("/settings/download/", headers={"referer": "http://testserver/settings/"})
     assert answer["Location"] == f"{CONFIRM}?next=%2Fsettings%2F"

@@ -146,6 +146,13 @@ def test_a_name_with_other_characters_is_refused(browser, raw, name):
     assert raw.dbsize() == 0
 
 
+def test_the_rule_for_usernames_stands_once_also_where_one_breaks_it(browser):
+    form = {"password1": "green tea please", "password2": "green tea please"}
+    for name in ("a b", ""):
+        page = browser().post("/register/", {**form, "username": name}).content.decode()
+        assert page.count("digits and underscores.") == 1
+
+
 @pytest.mark.parametrize(("password", "complaint"), WEAK_PASSWORDS)
 def test_weak_passwords_are_refused_beside_their_field(browser, raw, password, complaint):
     page = page_of(browser().post("/register/", {**FORM, "password1": password, "password2": password}), 422)

@@ -117,6 +117,14 @@ def test_pages_for_users_send_visitors_to_the_login_and_back(client, alice, bob)
     assert '<input type="hidden" name="next" value="/@bob/"' in page
 
 
+def test_the_login_says_why_it_is_asked_for(client, alice):
+    why = "You need to be logged in for that."
+    page = client.get("/settings/", follow=True).content.decode()
+    assert page.count(why) == 1
+    for address in ("/login/", "/login/?next=/", "/register/?next=/settings/"):
+        assert why not in client.get(address).content.decode()
+
+
 def test_login_and_registration_lead_a_signed_in_user_home(member):
     assert member.get("/login/")["Location"] == "/"
     assert member.get("/register/")["Location"] == "/"
