@@ -22,6 +22,7 @@ from retwis_site.identity import DEFAULT, Site, known_site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
+from retwis_site.rendering.linking import urlize
 from retwis_site.rendering.pages import THEMES, shortcuts_of, theme_of
 from retwis_site.store.ids import digest_of
 from retwis_site.store.local_cache import Memory
@@ -37,7 +38,9 @@ def announcement(site: Site, dismissed: str | None, language: str) -> Html:
     name = name_of_announcement(site) if site.announcement else ""
     if not name or dismissed == name:
         return NOTHING
-    return ANNOUNCEMENT.fill(language, can_be_dismissed=dismissed is not None, text=site.announcement, name=name)
+    return ANNOUNCEMENT.fill(
+        language, can_be_dismissed=dismissed is not None, text=urlize(site.announcement), name=name
+    )
 
 
 def name_of_announcement(site: Site) -> str:

@@ -293,7 +293,7 @@ def _about(owner: User, about: ProfileTexts, numbers: Numbers, language: str) ->
 def _made_about(owner: User, about: ProfileTexts, numbers: Numbers, language: str) -> dict[str, Any]:
     texts = {
         "username": owner.username,
-        "username_in_title": owner.username.lower(),
+        "username_in_title": owner.username,
         "description": about.bio or _("Posts by %(name)s") % {"name": isolated(owner)},
         **titled(owner),
     }

@@ -179,6 +179,12 @@ def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, ra
     assert "We have moved" in member.get("/timeline/").content.decode()
 
 
+def test_an_address_in_an_announcement_is_a_link(browser, raw):
+    raw.hset("site", "announcement", "We move: https://example.org/new, <soon>")
+    page = browser().get("/timeline/").content.decode()
+    assert '<a href="https://example.org/new" rel="nofollow">https://example.org/new</a>, &lt;soon&gt;</p>' in page
+
+
 def test_an_announcement_that_is_set_anew_is_shown_again_with_the_same_words(member, store, raw):
     for _ in range(2):
         change_site(store, {"announcement": "We move on Sunday"})

@@ -46,7 +46,7 @@ def test_the_username_follows_the_display_name(browser, raw, alice):
     raw.hset("user:1", "name", "Alice Liddell")
     page = browser().get("/@alice/").content.decode()
     assert '<h1 class="name"><bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi></h1>' in page
-    assert "<title>\u2068Alice Liddell\u2069 (@alice) · Retwis</title>" in page
+    assert "<title>\u2068Alice Liddell\u2069 (@Alice) · Retwis</title>" in page
 
 
 def test_a_bio_has_links_like_a_post(browser, raw, alice):
@@ -253,7 +253,7 @@ def test_the_display_name_is_shown_at_home_and_in_suggestions(browser, alice, bo
 @pytest.mark.parametrize(
     ("url", "title"),
     [
-        ("/@alice/", "\u2068Alice Liddell\u2069 (@alice) · Retwis"),
+        ("/@alice/", "\u2068Alice Liddell\u2069 (@Alice) · Retwis"),
         ("/@alice/1/", "\u2068Alice Liddell\u2069: Down the hole · Retwis"),
         ("/@alice/followers/", "Followers of \u2068Alice Liddell\u2069 · Retwis"),
         ("/@alice/following/", "People followed by \u2068Alice Liddell\u2069 · Retwis"),

@@ -9,6 +9,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.stored_keys import publish
+from tests.support.stored_posts import write_answer
 
 
 @pytest.fixture
@@ -53,6 +54,13 @@ def test_the_title_begins_with_the_author_and_the_text(page):
     text = page("A text of more than sixty characters, " + "which goes on and on " * 5)
     [title] = re.findall("<title>(.*)</title>", text)
     assert title == "@Alice: A text of more than sixty characters, which goes on and on … · Retwis"
+
+
+def test_the_title_of_a_reply_says_that_it_is_one(browser, store, raw, alice, bob):
+    publish(raw, store, alice, "Tea?")
+    write_answer(raw, 2, 2, 1, body="Yes, please")
+    assert "<title>Reply by @bob: Yes, please · Retwis</title>" in browser().get("/@bob/2/").content.decode()
+    assert "<title>@Alice: Tea? · Retwis</title>" in browser().get("/@Alice/1/").content.decode()
 
 
 @pytest.mark.parametrize("before", ["", "x", "xxx"])

@@ -53,6 +53,11 @@ def test_posts_are_found_newest_first(posts, browser, alice, typed, pids):
     assert post_ids(search(browser(), typed)) == pids
 
 
+def test_the_title_says_what_was_searched_for(posts, browser):
+    assert "<title>Search: tea &lt;b&gt; · Retwis</title>" in search(browser(), "tea <b>").content.decode()
+    assert "<title>Search · Retwis</title>" in browser().get("/search/").content.decode()
+
+
 def test_dates_find_the_posts_of_before_a_change_to_ids_from_the_time(raw, store, alice, browser):
     now, pid = int(time.time()), snowflake.make()
     write_indexed(raw, store, 1, dict.fromkeys((1, 2, 3, pid), "tea"))
