@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import every_stop, focus_is_seen, press_tab_until
 from tests.browser.support.steps import composer, follow_button, more, post, said, send
-from tests.browser.support.windows import PHONE, WIDE, ZOOMED
+from tests.browser.support.windows import PHONE, TABLET, WIDE, ZOOMED
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 
@@ -28,6 +28,18 @@ def test_the_first_stop_skips_to_the_content(page):
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.querySelector('main').contains(document.activeElement)")
     focus_is_seen(page)
+
+
+@pytest.mark.parametrize(("size", "axis"), [(WIDE, "y"), (TABLET, "y"), (PHONE, "x")], ids=["wide", "tablet", "phone"])
+def test_tab_follows_the_order_in_which_the_links_of_the_navigation_stand(window, alice, size, axis):
+    page = window(alice, at="/", viewport=size)
+    links = page.get_by_role("navigation", name="Main").get_by_role("link")
+    press_tab_until(page, links.first)
+    places = [links.first.bounding_box()[axis]]
+    for _ in range(1, links.count()):
+        page.keyboard.press("Tab")
+        places.append(page.locator("nav a:focus").bounding_box()[axis])
+    assert places == sorted({*places})
 
 
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])

@@ -133,7 +133,9 @@ def test_on_a_phone_an_announcement_touches_nothing_below_it(admin, window, bob)
     page = window(bob, viewport=PHONE)
     for path in ("/", "/explore/", "/rules/"):
         page.goto(path)
-        box = page.get_by_role("complementary", name="Announcement").bounding_box()
+        announcement = page.get_by_role("complementary", name="Announcement")
+        box, text = announcement.bounding_box(), announcement.get_by_text("The site rests").bounding_box()
+        assert announcement.get_by_role("button").bounding_box()["y"] >= text["y"] + text["height"] + 8, path
         assert page.get_by_role("main").bounding_box()["y"] >= box["y"] + box["height"] + 8, path
 
 

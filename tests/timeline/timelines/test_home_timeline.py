@@ -6,7 +6,9 @@ import random
 import pytest
 import redis
 
+from accounts.community.sanctions import Sanctions
 from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import State
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Store
 from tests.support.http.page_text import post_ids, with_older
@@ -219,6 +221,13 @@ def test_the_older_links_lead_to_the_first_post(browser, store, alice, raw):
 
 def test_an_empty_home_says_what_to_do(browser, alice):
     assert "Nothing here yet. Follow someone." in browser(alice).get("/").content.decode()
+
+
+def test_an_empty_home_asks_nothing_of_a_frozen_user_that_is_refused(browser, store, alice):
+    Sanctions(store).impose(1, State.FROZEN, "Ads")
+    home = browser(alice).get("/").content.decode()
+    assert "<h2>Nothing yet</h2>" in home
+    assert "Follow someone" not in home
 
 
 def test_with_many_followed_users_slices_are_short(store, alice, raw, monkeypatch):
