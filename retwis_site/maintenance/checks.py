@@ -18,6 +18,8 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.commands import MAKE_NO_KEY
+from retwis_site.store.connection import recorder
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.local_cache import Memory
@@ -76,7 +78,7 @@ class KeyNames:
             return
         packed: dict[Kind, list[bytes]] = {kind: [] for kind in KINDS.values() if kind.parts}
         for kind, names in keys_of(self._store, list(packed)):
-            packed[kind].append(compress(json.dumps(names).encode(), 1))
+            packed[kind].append(_packed(names))
             yield
         self._packed = packed
 
@@ -88,32 +90,54 @@ class KeyNames:
             else:
                 yield [kind.only_key]
 
-    def forget(self) -> None:
-        """A repair may have made keys: walk again for the next check."""
-        self._packed = {}
+    def add(self, made: "KeysMade") -> None:
+        """Keys that a check has made have names for the checks after it. No round trip."""
+        of = [kind for kind in self._packed.keys() & set(map(may_be, made.names)) if kind]
+        for known in self.names(of):
+            made.names.difference_update(known)
+        for kind, names in _by_kind([made.names], of):
+            self._packed[kind].append(_packed(names))
 
     def _must_walk(self, of: Sequence[Kind]) -> bool:
         return not self._packed and any(kind.parts for kind in of)
 
 
+def _packed(names: list[str]) -> bytes:
+    return compress(json.dumps(names).encode(), 1)
+
+
+class KeysMade(recorder.Recording):
+    """A recording that has, of all commands, the names of the keys that they may have made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def add(self, commands: Sequence[recorder.Command]) -> recorder.RoundTrip:
+        self.names.update(str(key) for name, *rest in commands if name not in MAKE_NO_KEY for key in rest[:1])
+        return recorder.RoundTrip((), len(commands))
+
+
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
     """All keys of some kinds, in one pass: at most AT_ONCE names of one kind at once. It keeps no more than that of
     each kind. One round trip for each SCANNED_AT_ONCE keys of the site; none for kinds that are a single key."""
-    waiting: dict[Kind, list[str]] = {}
-    for kind in of:
-        if kind.parts:
-            waiting[kind] = []
-        else:
-            yield kind, [kind.only_key]
-    for names in _scanned(store, list(waiting)) if waiting else ():
-        for name in names:
-            found = may_be(name)
-            if found not in waiting or not is_ours(name):  # a program may have `thread:settings` beside the site's keys
-                continue
-            waiting[found].append(name)
-            if len(waiting[found]) == AT_ONCE:
-                yield found, waiting[found]
-                waiting[found] = []
+    several = [kind for kind in of if kind.parts]
+    yield from ((kind, [kind.only_key]) for kind in of if not kind.parts)
+    if several:
+        yield from _by_kind(_scanned(store, several), several)
+
+
+def _by_kind(chunks: Iterable[Iterable[str]], of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
+    """Those of these names that keys of some kinds have, at most AT_ONCE of one kind at once."""
+    waiting: dict[Kind, list[str]] = {kind: [] for kind in of}
+    for name in chain.from_iterable(chunks):
+        found = may_be(name)
+        if found not in waiting or not is_ours(name):  # a program may have `thread:settings` beside the site's keys
+            continue
+        waiting[found].append(name)
+        if len(waiting[found]) == AT_ONCE:
+            yield found, waiting[found]
+            waiting[found] = []
     yield from ((kind, names) for kind, names in waiting.items() if names)
 
 

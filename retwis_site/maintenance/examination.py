@@ -13,7 +13,7 @@ from django.utils.timesince import timesince
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features, searchers
 from retwis_site.jobs.worker import OutboxChecks
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, KeyNames
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, KeyNames, KeysMade
 from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
@@ -202,16 +202,17 @@ class Examination:
         return self.keys.steps(self.check.of) + 1
 
     def __iter__(self) -> Iterator[None]:
+        made = KeysMade()
         try:
             yield from self.keys.walk(self.check.of)
             for chunk in self._chunks():
-                for finding in chunk:
-                    self._note(finding)
+                with made:
+                    for finding in chunk:
+                        self._note(finding)
                 yield
         except StoreRefused as error:  # such as a key of the wrong type, which has a check of its own
             self.refused = str(error)
-        if self.repaired:
-            self.keys.forget()
+        self.keys.add(made)
 
     def _chunks(self) -> Chunks:
         for names in self.keys.names(self.check.of):

@@ -354,6 +354,9 @@ _OF_EACH = (
 )
 FACTS = {name: facts for facts, names in _OF_EACH for name in names.split()}
 READS = {name for name, facts in FACTS.items() if facts.reads}
+# Those that change keys, and make none that was not there.
+_CHANGE = "EXPIRE PEXPIRE PERSIST UNLINK HDEL ZREM ZREMRANGEBYSCORE ZREMRANGEBYRANK LPUSHX RPUSHX LINSERT LREM LTRIM"
+MAKE_NO_KEY = {*READS, *_CHANGE.split()}
 
 
 def _scored(members: Mapping[str, float]) -> list[str | float]:

@@ -58,11 +58,38 @@ def test_orphans_are_no_errors_and_are_removed_by_fix(site, capsys):
     assert doctor(capsys) == (0, {}, {})
 
 
+def walks(recorded):
+    """The first commands of the walks over all keys of a server."""
+    return [command for command in recorded.commands if command[:4] == ("SCAN", 0, "MATCH", matching("*"))]
+
+
 def test_all_checks_share_one_walk_over_all_keys(site, store, capsys):
     with Recording() as recorded:
         assert doctor(capsys) == (0, {}, {})
-    walks = [command for command in recorded.commands if command[:4] == ("SCAN", 0, "MATCH", matching("*"))]
-    assert len(walks) == len(store.servers())
+    assert len(walks(recorded)) == len(store.servers())
+
+
+def test_repairs_read_the_names_of_all_keys_no_more_often(site, store, capsys):
+    """One walk for the repairs, and one to see whether they have helped."""
+    site.hdel("user:2", "username")
+    site.delete("followers:1", "updates:1", "users_by_name")
+    site.hset("post:3", "likes", 7)
+    with Recording() as recorded:
+        code, errors, _ = doctor(capsys, "--fix")
+    assert (code, len(errors)) == (0, 5)
+    assert len(walks(recorded)) == 2 * len(store.servers())
+
+
+def test_keys_that_a_repair_makes_are_named_once_to_the_checks_after_it(site, store):
+    before = {*site.scan_iter("followers:*"), *site.scan_iter("post:*")}
+    site.delete("followers:1")
+    site.hset("post:3", "likes", 7)
+    names = KeyNames(store)
+    for check in inconsistencies(store):
+        for _ in Examination(check, names, repairs=True):
+            pass
+    named = [name for some in names.names([keys.followers, keys.post]) for name in some]
+    assert sorted(named) == sorted(before)
 
 
 def test_beside_many_keys_of_another_program_a_scan_looks_at_2000_at_most(raw, store, sent):
