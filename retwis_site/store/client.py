@@ -445,6 +445,8 @@ def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
     fix = _known_fix(error)
     if "cluster support disabled" in text:
         fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
+    if str(error).startswith("WRONGTYPE"):
+        fix = "A key has the wrong type: `manage.py doctor --fix` moves it away."
     if str(error) in _OF_A_PROXY:
         fix = "The proxy does not reach one of its servers, those in REDIS_NODES: start it."
     return StoreRefused(f"{text}. {fix}".rstrip())

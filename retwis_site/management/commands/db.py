@@ -98,10 +98,11 @@ class Backup(StoreCommand):
 
     def _told(self, examination: Examination) -> int:
         """Print what a check has found; returns the number. A check that could not run counts as one."""
-        errors = examination.left + bool(examination.refused)
-        if errors:
-            self.say(f"error: {examination.check.label}: {errors}")
-        return errors
+        if examination.left:
+            self.say(f"error: {examination.check.label}: {examination.left}")
+        if examination.refused:
+            self.say(f"could not run: {examination.check.label}: {examination.refused}")
+        return examination.left + bool(examination.refused)
 
 
 class Restore(CopyingCommand):
@@ -238,7 +239,7 @@ class Cleanup(StoreCommand):
             removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
             self.say(f"{label}: {examination.found} found, {removed}")
             if examination.refused:
-                self.stderr.write(f"{label}: stopped, {examination.refused}. Find out why with: manage.py doctor")
+                self.stderr.write(f"{label}: stopped, {examination.refused} Find out why with: manage.py doctor")
                 sys.exit(1)
             if self.verbosity > 1:
                 for example in examination.examples:

@@ -151,3 +151,13 @@ def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path,
 def test_the_verification_of_a_backup_counts_bad_values(site, tmp_path):
     site.zadd("following:1", {b"\xff": 5, "9" * 5000: 6})
     refuses("the store has errors: 2", "backup", str(tmp_path), "--verify")
+
+
+def test_the_verification_of_a_backup_says_which_checks_could_not_run_and_why(site, tmp_path, capsys):
+    site.delete("liked_by:1")
+    site.set("liked_by:1", "no sorted set")
+    refuses("the store has errors: ", "backup", str(tmp_path), "--verify")
+    told = capsys.readouterr().out
+    assert "error: keys of the wrong type: 1\n" in told
+    assert "could not run: wrong numbers in post:: the store refused ZCARD: WRONGTYPE" in told
+    assert "error: wrong numbers in post:" not in told

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
 
 from accounts.joining.joining import Application, stored_application
 from tests.support.command_output import doctor, said
@@ -301,3 +302,14 @@ def test_cleanup_leaves_a_deleted_post_until_it_expires(raw, store, alice, capsy
     assert "orphaned post: hashes: 0 found" in said(capsys, "cleanup")
     assert raw.hget(f"post:{pid}", "deleted")
     assert raw.ttl(f"post:{pid}") > 0
+
+
+def test_a_check_that_the_store_refuses_ends_cleanup_with_sentences_of_one_full_stop_each(site, capsys):
+    site.delete("user:3")
+    site.set("user:3", "no hash")
+    with pytest.raises(SystemExit) as ended:
+        call_command("cleanup")
+    told = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert told.endswith("`manage.py doctor --fix` moves it away. Find out why with: manage.py doctor\n")
+    assert ".." not in told

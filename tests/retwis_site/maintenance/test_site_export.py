@@ -183,6 +183,17 @@ def test_the_next_export_removes_what_a_killed_one_has_left_and_nothing_else(ful
     assert path.read_bytes() == b""
 
 
+def test_the_error_of_a_key_of_the_wrong_type_names_the_command_that_helps(full_site, tmp_path):
+    full_site.delete("likes:1")
+    full_site.set("likes:1", "no sorted set")
+    path = tmp_path / "site.jsonl"
+    refuses(r"WRONGTYPE .*\. A key has the wrong type: `manage\.py doctor --fix` moves it away\.$", "export", str(path))
+    assert not path.exists()
+    call_command("doctor", "--fix", verbosity=0)
+    export(path)
+    assert path.exists()
+
+
 def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
     refuses(r"could not be written: .*missing", "export", str(tmp_path / "missing" / "site.jsonl"))
 
