@@ -174,7 +174,8 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
         yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
     right = in_staff or Role.MEMBER
     if right not in list(Role):
-        yield WrongUser(uid, f"{right[:40]!r} is no role. To remove it: manage.py user role {fields['username']} member")
+        fix = f"To remove it: manage.py user role {fields['username']} member"
+        yield WrongUser(uid, f"{right[:40]!r} is no role. {fix}")
     elif (role or Role.MEMBER) != right:
         yield WrongUser(uid, ROLE)
     for field in fields:

@@ -34,7 +34,7 @@ from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, Store, answers, for_each, handles
+from retwis_site.store.client import Pipe, Store, answer, answers, for_each, handles
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
@@ -113,7 +113,7 @@ class PostChecks(Searcher):
         return [Check("posts that no updates: lists", (keys.post,), self._not_adopted)]
 
     def _repair_entry(self, uid: int, pid: int, _: float) -> None:
-        author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
+        author, when, body, deleted, original, media = self._store.hmget(keys.post(pid), (*BASIC, "repost_of", "media"))
         body = body if original is None else ""
         if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
             self._store.zrem(keys.updates(uid), str(pid))
@@ -122,9 +122,20 @@ class PostChecks(Searcher):
         if not _is_time(when):
             self._store.hset(keys.post(pid), {"time": str(unix_seconds(when) or 0)})
         if body is None:
-            Posts(self._store).delete(uid, pid)  # without a body there is nothing to show
-        else:
-            self._store.zadd(keys.updates(uid), {str(pid): pid})
+            body = self._text_left(pid, media)
+        if body is None:
+            Posts(self._store).delete(uid, pid)  # there is nothing to show
+            return
+        if original is None:
+            self._store.hsetnx(keys.post(pid), "body", body)
+        self._store.zadd(keys.updates(uid), {str(pid): pid})
+
+    def _text_left(self, pid: int, media: str | None) -> str | None:
+        """The text of a post whose body is lost: the newest of an edited one, or none beside pictures. One round trip."""
+        texts = answer(self._store, ask_versions, pid)
+        if texts:
+            return texts[-1].text
+        return "" if media_from(keys.post(pid), media).pictures else None
 
     # ---- lost posts
 

@@ -443,11 +443,11 @@ class Likes(Repository):
 def ask_is_repost(pipe: Pipe, edge: Edge, own: float) -> Result[bool | None]:
     """Whether a post is the repost of an edge; None: there is no such post. It may be another one: where a server has
     taken over without the last writes, the hash is lost, and the counter gives its id out again. One command."""
-    fields = pipe.hmget(keys.post(integer(own)), ["user_id", "repost_of"])
+    fields = pipe.hmget(keys.post(integer(own)), ["user_id", "repost_of", "deleted"])
 
     def read() -> bool | None:
-        author, original = fields.value
-        return None if author is None else (author, original) == (str(edge.who), edge.target)
+        author, original, deleted = fields.value
+        return None if author is None else (author, original, deleted) == (str(edge.who), edge.target, None)
 
     return Result(read)
 

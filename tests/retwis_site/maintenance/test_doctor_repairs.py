@@ -3,6 +3,7 @@ operation that is in progress."""
 
 import contextlib
 import itertools
+import json
 import time
 from functools import partial
 from itertools import chain
@@ -232,6 +233,21 @@ def test_a_post_that_lost_its_text_is_deleted(site, capsys):
     assert doctor(capsys) == (0, {}, {})
     assert site.hexists("post:1", "deleted")
     assert site.zrange("updates:1", 0, -1) == ["3"]
+
+
+def test_an_edited_post_that_lost_its_text_has_the_newest_again(site, store, capsys):
+    Posts(store).edit(ALICE, 1, "The second text")
+    site.hdel("post:1", "body")
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    assert site.hmget("post:1", "body", "deleted") == ["The second text", None]
+
+
+def test_a_post_with_pictures_that_lost_its_text_stays_without_one(site, capsys):
+    site.hset("post:1", "media", json.dumps({"pictures": [["a" * 40, 1, 1]]}))
+    site.hdel("post:1", "body")
+    doctor(capsys, "--fix")
+    assert site.hmget("post:1", "body", "deleted") == ["", None]
 
 
 def test_a_user_missing_from_the_ranking_is_added(site, store, capsys):

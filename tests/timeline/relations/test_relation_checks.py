@@ -196,6 +196,14 @@ def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
     assert_relations_agree(reposts, lost)
 
 
+def test_a_repost_that_is_marked_as_deleted_is_taken_back(reposts, capsys):
+    reposts.hset("post:3", "deleted", "yes")
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[:2] == (0, {})
+    assert not reposts.exists("reposts:1", "updates:1")
+    assert reposts.hget("post:1", "reposts") == "1"
+
+
 @pytest.mark.parametrize("author", [ALICE, BOB])
 def test_a_repost_whose_id_another_post_has_got_is_taken_back(reposts, capsys, author):
     reposts.zrem("updates:1", 3)

@@ -28,7 +28,9 @@ from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import Follows, read_blocks
 from timeline.timelines.home import Homes
 
-NO_USER = "There is no user {name!r}. `manage.py user create` makes one; `manage.py seed` makes many, and the user demo."
+NO_USER = (
+    "There is no user {name!r}. `manage.py user create` makes one; `manage.py seed` makes many, and the user demo."
+)
 NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"  # instead of characters that would command the terminal
 
 
