@@ -131,7 +131,8 @@ class PostChecks(Searcher):
         self._store.zadd(keys.updates(uid), {str(pid): pid})
 
     def _text_left(self, pid: int, media: str | None) -> str | None:
-        """The text of a post whose body is lost: the newest of an edited one, or none beside pictures. One round trip."""
+        """The text of a post that has lost its body: the newest of an edited one, or none beside pictures. One round
+        trip."""
         texts = answer(self._store, ask_versions, pid)
         if texts:
             return texts[-1].text

@@ -66,9 +66,7 @@ def test_an_old_password_is_exported_and_a_newer_one_wins(full_site, tmp_path):
 
 def test_a_password_in_clear_text_is_never_written(full_site, tmp_path):
     full_site.hset("user:2", "password", "as typed")
-    with pytest.raises(
-        CommandError, match=r"^The password of bob is in clear text\. .*`manage\.py user password bob`"
-    ):
+    with pytest.raises(CommandError, match=r"^The password of bob is in clear text\. .*`manage\.py user password bob`"):
         export(tmp_path / "site.jsonl")
     assert list(tmp_path.iterdir()) == []
 
