@@ -1,5 +1,6 @@
 """Checks of single keys: their types, their values, and the counters. Any Redis application could use them."""
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -207,6 +208,14 @@ def _is_entry(text: str) -> bool:
     return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 # By the `check` of a value.
 IS: dict[str, Callable[[str], bool]] = {
     "id": lambda text: parse_id(text) is not None,
@@ -216,6 +225,7 @@ IS: dict[str, Callable[[str], bool]] = {
     "colour": lambda text: text in COLOURS,
     "digest": lambda text: not text or is_digest(text) is not None,
     "entry": _is_entry,
+    "json": _is_json,
     "version": lambda text: text == ADOPTING or parse_id(text) is not None,
 }
 

@@ -130,6 +130,7 @@ _COLUMNS = {
     kinds.POST: _POSTS,
     kinds.THREAD: _POSTS,
     kinds.TEXT: _TEXTS,
+    kinds.JSON: _TEXTS,
     kinds.COLOUR: _COLOURS,
     kinds.PICTURE: _PICTURES,
     kinds.NUMBER: _NUMBERS,

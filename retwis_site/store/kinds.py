@@ -79,6 +79,7 @@ ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
 DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
 JOB = Value("text", of_job=True)
 COLOUR, PICTURE = Value("colour"), Value("digest")  # PICTURE: empty when staff has removed it
+JSON = Value("json")  # or empty; whether it says what its reader expects, `doctor` does not ask
 SECONDS, UNTIL = Value("seconds", What.TIME), Value("", What.TIME)  # scores: unix seconds; UNTIL may be +inf
 ITSELF, REPOST, OTHER = Value("member"), Value("", What.POST), Value()
 

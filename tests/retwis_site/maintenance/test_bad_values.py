@@ -215,6 +215,20 @@ def test_doctor_tells_the_key_and_the_value_and_keeps_what_it_removes(site, caps
         assert 0 < site.ttl(key) <= 30 * 24 * 3600
 
 
+@pytest.mark.parametrize("value", ["{", "no JSON", "[" * 100_000], ids=["half", "letters", "nested"])
+@pytest.mark.parametrize(
+    ("key", "field"), [("post:3", "media"), ("user:1", "facts"), ("user:1", "verified_links"), ("user:1", "appeal")]
+)
+def test_a_field_that_is_no_json_is_named_and_kept_elsewhere(site, browser, key, field, value, capsys):
+    site.hset(key, field, value)
+    assert browser().get("/@Alice/").status_code == 200
+    assert doctor(capsys) == (1, {VALUES: 1}, {})
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    assert not site.hexists(key, field)
+    assert site.hgetall(f"damaged:{key}:values") == {field: value}
+
+
 def test_the_author_of_a_post_is_repaired_from_the_list_of_their_posts(site, capsys):
     site.hset("post:3", "user_id", "nobody")
     assert doctor(capsys, "--fix")[0] == 0
