@@ -64,12 +64,11 @@ class UnknownUserChecks(Searcher):
     def orphans(self) -> list[Check]:
         """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
         others = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.of_unknown]
-        others = [kind for kind in others if kind.type != "zset"]
+        look = looking(self._store, ask_gone)
         return [
-            self._check_of(
-                kind.of_unknown, kind, looking(self._store, ask_gone), repair=partial(self._remove_or_move, kind)
-            )
+            self._check_of(kind.of_unknown, kind, look, repair=partial(self._remove_or_move, kind))
             for kind in others
+            if kind.type != "zset"
         ]
 
     def _remove_or_move(self, kind: OfId, uid: int) -> None:

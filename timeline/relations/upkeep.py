@@ -470,18 +470,19 @@ class EdgeChecks(Searcher):
         pipe = self._store.pipeline()
         sides = [((self._truth(who), str(target)), (self._mirror(target), str(who))) for who, target in pairs]
         asked = [
-            (*one, pipe.zscore(*one[0]), pipe.zscore(*one[1]), pipe.type(one[0][0]), ask_damaged(pipe, one[0][0]))
-            for one in sides
+            (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
+            for truth, mirror in sides
         ]
         pipe.execute()
         restored = []
         for truth, mirror, present, since, type_, damaged in asked:
             if present.value is not None or since.value is None:
                 continue
-            if type_.value == "none" or damaged.value:
+            is_lost = type_.value == "none"
+            if is_lost or damaged.value:
                 restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
             if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
-                queue_keep(pipe, *(truth if type_.value == "none" else mirror), since.value)
+                queue_keep(pipe, *(truth if is_lost else mirror), since.value)
         pipe.execute()
         for_each(self._store, lambda pipe, one: pipe.zadd_nx(*one), restored)
 
