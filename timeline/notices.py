@@ -423,10 +423,11 @@ SITE_LINES = (
 # A notice that is missing is no error: its kind may have been turned off, or the two may have blocked each other.
 
 
-TRUTHS: dict[NoticeKind, Callable[[int], str]] = {
-    NoticeKind.FOLLOW: keys.following,
-    NoticeKind.LIKE: keys.likes,
-    NoticeKind.REPOST: keys.reposts,
+# The truth and the mirror of what is told of. Where one has lost it, `doctor` brings it back from the other.
+SIDES: dict[NoticeKind, tuple[Callable[[int], str], Callable[[int], str]]] = {
+    NoticeKind.FOLLOW: (keys.following, keys.followers),
+    NoticeKind.LIKE: (keys.likes, keys.liked_by),
+    NoticeKind.REPOST: (keys.reposts, keys.reposted_by),
 }
 
 
@@ -501,15 +502,23 @@ def _ask_seen_by(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
 
 
 def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
-    """Whether what the notice says is so. One command."""
+    """Whether what the notice says is so, or will be so again after `doctor --fix`. Two commands at most."""
     if notice.kind is NoticeKind.REPORT:
         decision = pipe.hget(keys.report(notice.what), "decision")
         return Result(lambda: decision.value is not None and notice.who == owner)
     if notice.kind in BY_POSTS:
-        fields = pipe.hmget(keys.post(notice.what), ["user_id", "deleted"])
-        return Result(lambda: fields.value == [str(notice.who), None])
-    score = pipe.zscore(TRUTHS[notice.kind](notice.who), str(notice.what))
-    return Result(lambda: score.value is not None and (notice.kind is not NoticeKind.FOLLOW or notice.what == owner))
+        fields = pipe.hmget(keys.post(notice.what), ["user_id", "time", "deleted"])
+
+        def is_written() -> bool:
+            author, when, deleted = fields.value
+            return bool(author or when) and deleted is None and parse_id(author or "") in {notice.who, None}
+
+        return Result(is_written)
+    if notice.kind is NoticeKind.FOLLOW and notice.what != owner:
+        return Result(bool)
+    truth, mirror = SIDES[notice.kind]
+    scores = pipe.zscore(truth(notice.who), str(notice.what)), pipe.zscore(mirror(notice.what), str(notice.who))
+    return Result(lambda: any(score.value is not None for score in scores))
 
 
 def at_work_on(owner: int, member: str) -> set[str]:

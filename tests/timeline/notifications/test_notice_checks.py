@@ -9,6 +9,7 @@ from tests.support.command_output import doctor_findings
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from timeline.notices import MARK, Inbox
+from timeline.posts.delivery import Reposts
 from timeline.relations.relations import Follows, Likes
 
 BAD, MARKS = ("members of notices: that are no notices", "marks of read notices that differ from user:")
@@ -42,6 +43,27 @@ def test_a_notice_without_cause_is_an_orphan(raw, capsys, notice):
     call_command("cleanup")
     assert raw.zscore("notices:2", notice) is None
     assert {"like:1:1", "follow:2:1", "mention:2:1", MARK} == set(raw.zrange("notices:2", 0, -1))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw.delete("following:1"),
+        lambda raw: raw.delete("likes:1"),
+        lambda raw: raw.delete("reposts:1"),
+        lambda raw: raw.hdel("post:2", "user_id"),
+        lambda raw: raw.hset("post:2", "user_id", "x"),
+    ],
+)
+def test_cleanup_leaves_a_notice_whose_cause_doctor_brings_back(raw, store, capsys, damage):
+    Reposts(store).repost(1, 1, 2)
+    raw.zadd("notices:2", {"repost:1:1": LONG_AGO})
+    before = raw.zrange("notices:2", 0, -1, withscores=True)
+    damage(raw)
+    call_command("cleanup")
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == before
+    doctor_findings(capsys, "--fix")
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == before
 
 
 def test_nothing_is_found_after_all_were_removed_and_another_one_has_come(store, raw, capsys):
