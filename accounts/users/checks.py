@@ -45,6 +45,18 @@ def ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
     return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
 
+def lost(store: Store, uids: Iterable[int]) -> set[int]:
+    """Those of the uids that no user has although keys of a user are left: a server has lost the account, and `doctor`
+    may write it again. So `cleanup` leaves what leads to it. One round trip."""
+    return {*looking(store, _ask_lost)(uids)}
+
+
+def _ask_lost(pipe: Pipe, uid: int) -> Result[bool]:
+    is_gone, deleted = ask_gone(pipe, uid), pipe.hget(keys.user(uid), "deleted")
+    sizes = [pipe.hlen(keys.user(uid)), *(pipe.zcard(kind(uid)) for kind in account_sets())]
+    return Result(lambda: is_gone.value and not is_deleted(deleted.value) and any(size.value for size in sizes))
+
+
 class UnknownUserChecks(Searcher):
     """Searches the keys that each user has one of."""
 
@@ -64,12 +76,16 @@ class UnknownUserChecks(Searcher):
     def orphans(self) -> list[Check]:
         """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
         others = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.of_unknown]
-        look = looking(self._store, ask_gone)
         return [
-            self._check_of(kind.of_unknown, kind, look, repair=partial(self._remove_or_move, kind))
+            self._check_of(kind.of_unknown, kind, self._gone, repair=partial(self._remove_or_move, kind))
             for kind in others
             if kind.type != "zset"
         ]
+
+    def _gone(self, uids: Sequence[int]) -> list[int]:
+        gone = looking(self._store, ask_gone)(uids)
+        stays = lost(self._store, gone)
+        return [uid for uid in gone if uid not in stays]
 
     def _remove_or_move(self, kind: OfId, uid: int) -> None:
         """Remove what a deleted account has left, and caches. A server may have lost a user who is not known: what they

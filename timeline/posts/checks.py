@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.utils.functional import cached_property
 
 from accounts.media.repository import Mark
+from accounts.users.checks import lost
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
     AT_ONCE,
@@ -44,7 +45,7 @@ from timeline.posts.delivery import Delivery
 from timeline.posts.pictures import take_out
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
-from timeline.relations.relation import RANKING, Counts, PostCount
+from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
 from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
@@ -241,8 +242,10 @@ class PostChecks(Searcher):
             yield self._findings(self._orphans(all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
-        """Without a repost that stands: the checks of relations put it back."""
+        """Without a repost that stands: the checks of relations put it back. Without posts of a lost account."""
         suspects = [one for one in self.unlisted(pids) if not self.was_listed(*one)]
+        lost_authors = lost(self._store, {one.author for one in suspects if one.author})
+        suspects = [one for one in suspects if one.author not in lost_authors]
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
         listed = self._listed_by_anyone([one.pid for one in suspects if not one.author])
@@ -478,7 +481,7 @@ class ListingChecks(Searcher):
 
     def orphans(self) -> list[Check]:
         label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
-        return [self._check_of(label, keys.edits, look)]
+        return [self._check_of(label, keys.edits, look, repair=self._remove_texts)]
 
     # ---- from the posts to their listings
 
@@ -514,6 +517,13 @@ class ListingChecks(Searcher):
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
+
+    def _remove_texts(self, pid: int) -> None:
+        """A server may have lost a post that is not there: then its texts are moved."""
+        if self._store.hexists(keys.post(pid), "deleted"):
+            self._store.unlink(keys.edits(pid))
+        else:
+            move_away(self._store, keys.edits(pid))
 
     def _count(self, key: str, member: str) -> None:
         """Let a number no longer leave a member out. The check of the ranking has run before; others follow."""
@@ -565,8 +575,8 @@ def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
 
 def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether nobody sees a post with texts in `edits:`."""
-    look = settling.ask_look(pipe, {pid: settling.PostState()})
-    return Result(lambda: bool((seen := look.value.seen[pid]).texts) and (seen.deleted or not seen.exists))
+    size, exists = pipe.hlen(keys.edits(pid)), ask_post_exists(pipe, str(pid))
+    return Result(lambda: size.value > 0 and not exists.value)
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[ListingEntry]]:

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from math import inf
 from typing import NamedTuple
 
-from accounts.users.checks import ask_gone, unknown
+from accounts.users.checks import ask_gone, lost, unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance import lines
@@ -591,7 +591,10 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
         ends = time.time() if kind.score is UNTIL else 0
         return Result(lambda: is_gone.value or (until.value is not None and until.value < ends))
 
-    look = looking(store, ask)
+    def look(entries: Sequence[EdgeEntry]) -> list[EdgeEntry]:
+        useless = looking(store, ask)(entries)
+        stays = lost(store, {member for _, member in useless}) if kind.main == USER else set()
+        return [entry for entry in useless if entry[1] not in stays]
 
     def remove(owner: int, member: int) -> None:
         if look([(owner, member)]):  # it has not been made again meanwhile

@@ -11,7 +11,7 @@ from tests.support.command_output import doctor, said
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows
+from timeline.relations.relations import Follows, Mutes
 
 
 @pytest.fixture
@@ -156,13 +156,26 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
 
 
-def test_what_a_user_without_a_hash_has_is_moved_and_not_removed(site, capsys):
-    kept = {"invites:1": {f"1-{2**31}-abc": "1"}, "credentials:1": {"totp": f"{LONG_AGO}:JBSWY3DPEHPK3PXP"}}
+def test_what_an_unknown_user_has_is_moved_and_not_removed(site, capsys):
+    kept = {"invites:99": {f"1-{2**31}-abc": "1"}, "credentials:99": {"totp": f"{LONG_AGO}:JBSWY3DPEHPK3PXP"}}
     for key, fields in kept.items():
         site.hset(key, mapping=fields)
-    site.delete("user:1")
     said(capsys, "cleanup")
     assert {key: site.hgetall(f"damaged:{key}") for key in kept} == kept
+
+
+@pytest.mark.parametrize("others", [[], ["updates:1"]])
+def test_cleanup_leaves_what_leads_to_an_account_that_doctor_can_write_again(site, store, capsys, others):
+    site.hset("credentials:1", mapping={"totp": f"{LONG_AGO}:{'JBSWY3DPEHPK3PXP' * 2}"})
+    Mutes(store).mute(2, 1)
+    before = everything(site)
+    site.delete("user:1", *others)
+    said(capsys, "cleanup")
+    assert doctor(capsys, "--fix")[0] == 0
+    after = everything(site)
+    for key in ("credentials:1", "muted:2", "followers:1", "following:2", "notices:1", "post:1", "updates:1"):
+        assert after[key] == before[key]
+    assert site.keys("damaged:*") == []
 
 
 def test_a_dry_run_finds_the_same_and_changes_nothing(site, capsys):
