@@ -119,12 +119,13 @@ class CommunityChecks(Searcher):
     def _wrong(self, uids: Sequence[int]) -> list[WrongUser]:
         pipe = self._store.pipeline()
         asked = [(uid, pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))) for uid in dict.fromkeys(uids)]
+        staff = pipe.type(keys.staff())
         pipe.execute()
         found = [
             one
             for uid, fields, role in asked
             if "username" in fields.value and "deleted" not in fields.value
-            for one in _wrong_in(uid, fields.value, role.value)
+            for one in _wrong_in(uid, fields.value, role.value, is_staff_lost=staff.value == "none")
         ]
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
@@ -167,8 +168,8 @@ class CommunityChecks(Searcher):
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
-def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iterator[WrongUser]:
-    """What one user's hash alone makes doubtful."""
+def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None, *, is_staff_lost: bool) -> Iterator[WrongUser]:
+    """What one user's hash alone makes doubtful. It is all that tells of a role where `staff` is lost as a whole."""
     state, role = fields.get("state", ""), fields.get("role", "")
     if state not in list(State):
         yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
@@ -176,6 +177,9 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     if right not in list(Role):
         fix = f"To remove it: manage.py user role {fields['username']} member"
         yield WrongUser(uid, f"{right[:40]!r} is no role. {fix}")
+    elif is_staff_lost and role in {Role.MODERATOR, Role.ADMIN}:
+        fix = f"To give it again: manage.py user role {fields['username']} {role}"
+        yield WrongUser(uid, f"staff is lost, which had the role {role!r}. {fix}. Do so for all before doctor --fix")
     elif (role or Role.MEMBER) != right:
         yield WrongUser(uid, ROLE)
     for field in fields:

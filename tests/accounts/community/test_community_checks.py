@@ -16,7 +16,7 @@ from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from tests.support.command_output import doctor_findings
+from tests.support.command_output import complaints, doctor_findings
 from tests.support.people import LONG_AGO
 from tests.support.protocols.community import jobs_but_recounts
 from tests.support.removed_accounts import delete_account
@@ -68,6 +68,20 @@ def test_what_is_no_state_has_no_repair(site, capsys):
     site.hset("user:3", "state", "banished")
     doctor_findings(capsys, "--fix")
     assert doctor_findings(capsys)[0] == {USERS: 1}
+
+
+def test_roles_stay_in_the_hashes_of_users_when_staff_is_lost(site, store, capsys):
+    Roles(store).give(3, Role.MODERATOR)
+    site.delete("staff")
+    told = complaints(capsys, "--fix")
+    for name, role in (("Alice", "admin"), ("carol", "moderator")):
+        assert f"To give it again: manage.py user role {name} {role}" in told
+    assert (site.hget("user:1", "role"), site.hget("user:3", "role")) == ("admin", "moderator")
+    assert Roles(store).staff() == {}
+    for name, role in (("alice", "admin"), ("carol", "moderator")):
+        call_command("role", name, role, stdout=io.StringIO())
+    assert doctor_findings(capsys)[0] == {}
+    assert Roles(store).staff() == {ALICE: Role.ADMIN, 3: Role.MODERATOR}
 
 
 def test_what_is_no_role_in_staff_has_no_repair_and_the_role_of_the_user_stays(site, capsys):
