@@ -10,7 +10,7 @@ from accounts.media.repository import Mark, Pictures
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids, move_away
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -177,6 +177,7 @@ class ReportChecks(Searcher):
                 keys.report,
                 self._never_sent,
                 "{key} was never sent",
+                lambda rid: move_away(self._store, keys.report(rid)),  # a server may have lost what told of it
             ),
             Check(gone, (keys.reports_about, keys.reports_by), self.gone),
         ]

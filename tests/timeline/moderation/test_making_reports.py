@@ -84,6 +84,17 @@ def test_a_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, m
     assert everything(raw) == before
 
 
+@pytest.mark.parametrize("lost", ["whom", "reason"])
+def test_a_report_that_has_lost_a_field_is_moved_and_not_removed(store, raw, lost, monkeypatch):
+    rid = report(store, ALICE, BOB, note="Again and again").rid
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    raw.hdel(f"report:{rid}", lost)
+    stored = raw.hgetall(f"report:{rid}")
+    call_command("cleanup", stdout=io.StringIO())
+    assert not raw.exists(f"report:{rid}")
+    assert raw.hgetall(f"damaged:report:{rid}") == stored
+
+
 @pytest.mark.parametrize("lost", [("reports_about:2",), ("reports_by:1",), ("reports_about:2", "reports_by:1")])
 def test_a_decided_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, monkeypatch, capsys):
     one = report(store, ALICE, BOB)
