@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from accounts.community.log import read_act
 from accounts.media.repository import Mark, Pictures
+from accounts.users.checks import unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
@@ -192,7 +193,7 @@ class ReportChecks(Searcher):
                 Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
                 if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
-                if self._is_lost(one)
+                if self._is_lost(one) and self._is_of_known(one)
                 if under_way.isdisjoint(self._jobs(one))
             ]
 
@@ -208,11 +209,16 @@ class ReportChecks(Searcher):
 
     def _decided(self, rids: Sequence[int]) -> list[int]:
         """Reports with a decision that the set of the reported person or that of their author has lost: staff, the
-        download and `export` find them there. Two round trips."""
+        download and `export` find them there. Two round trips, one more for each that is found."""
         found = Reports(self._store).some(rids)
         lists = [place for one in found.values() if one.decision is not None for place in _places_of(one)]
         scores = answers(self._store, lambda pipe, place: pipe.zscore(place.key, place.member), lists)
-        return list(dict.fromkeys(place.rid for place, score in scores.items() if score is None))
+        lost = dict.fromkeys(place.rid for place, score in scores.items() if score is None)
+        return [rid for rid in lost if self._is_of_known(found[rid])]
+
+    def _is_of_known(self, report: Report) -> bool:
+        """Whether its people exist: the sets of others are moved away. One round trip."""
+        return not unknown(self._store, {uid for uid in (report.who, report.about.whom) if uid is not None})
 
     def _list_decided(self, rid: int) -> None:
         report = Reports(self._store).read(rid)

@@ -84,6 +84,22 @@ def test_a_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, m
     assert everything(raw) == before
 
 
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_a_report_about_an_unknown_user_is_no_error_after_one_repair(store, raw, is_decided, monkeypatch, capsys):
+    made = report(store, ALICE, BOB)
+    if is_decided:
+        make_moderator(store, CAROL)
+        Deciding(store).decide(made, CAROL, [Action.DISMISS], "no")
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    raw.delete("user:2")
+    raw.hdel("users", "bob")
+    doctor_findings(capsys, "--fix")
+    assert not any(any(found.values()) for found in doctor_findings(capsys))
+    assert not raw.exists("reports_about:2")
+    assert raw.hget(f"report:{made.rid}", "whom") == "2"
+    assert raw.zrange("reports", 0, -1) == ([] if is_decided else [str(made.rid)])
+
+
 @pytest.mark.parametrize("lost", ["whom", "reason"])
 def test_a_report_that_has_lost_a_field_is_moved_and_not_removed(store, raw, lost, monkeypatch):
     rid = report(store, ALICE, BOB, note="Again and again").rid
