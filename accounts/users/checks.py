@@ -5,10 +5,10 @@
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.contrib.auth.hashers import make_password
 
@@ -25,6 +25,8 @@ from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.replies import Result, Scored
+
+T = TypeVar("T")
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
 
@@ -45,13 +47,15 @@ def ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
     return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
 
-def lost(store: Store, uids: Iterable[int]) -> set[int]:
-    """Those of the uids that no user has although keys of a user are left: a server has lost the account, and `doctor`
-    may write it again. So `cleanup` leaves what leads to it. One round trip."""
-    return {*looking(store, _ask_lost)(uids)}
+def but_of_lost(store: Store, orphans: Sequence[T], uid_of: Callable[[T], int]) -> list[T]:
+    """Orphans of deleted and unknown users, without those of lost accounts: `doctor` may write these again. One round
+    trip; none without orphans."""
+    lost = {*looking(store, _ask_lost)({uid_of(one) for one in orphans})}
+    return [one for one in orphans if uid_of(one) not in lost]
 
 
 def _ask_lost(pipe: Pipe, uid: int) -> Result[bool]:
+    """Whether no user has this uid although keys of a user with it are left."""
     is_gone, deleted = ask_gone(pipe, uid), pipe.hget(keys.user(uid), "deleted")
     sizes = [pipe.hlen(keys.user(uid)), *(pipe.zcard(kind(uid)) for kind in account_sets())]
     return Result(lambda: is_gone.value and not is_deleted(deleted.value) and any(size.value for size in sizes))
@@ -83,9 +87,7 @@ class UnknownUserChecks(Searcher):
         ]
 
     def _gone(self, uids: Sequence[int]) -> list[int]:
-        gone = looking(self._store, ask_gone)(uids)
-        stays = lost(self._store, gone)
-        return [uid for uid in gone if uid not in stays]
+        return but_of_lost(self._store, looking(self._store, ask_gone)(uids), lambda uid: uid)
 
     def _remove_or_move(self, kind: OfId, uid: int) -> None:
         """Remove what a deleted account has left, and caches. A server may have lost a user who is not known: what they

@@ -554,11 +554,12 @@ throttle = OfTwo(
 )
 damaged = OfKey(
     "damaged:<key>", Anything(),
-    "a key of the wrong type, a list or string with a bad value, a post that nothing shows to be published, or what "
-    "belongs to a user who does not exist, which `doctor --fix` or `cleanup` has moved here. While there is one "
-    "already, `damaged:<key>:again:<number>`, from 2 on. `damaged:<key>:values`, a hash: bad members with their "
-    "scores, or bad fields, which `doctor --fix` has removed from the key, and members that it has brought back to a "
-    "key that was lost; the first of each name. EX 30 days",
+    "a key of the wrong type, a list or string with a bad value, a post that nothing shows to be published, a "
+    "report that nothing shows to be sent, or what belongs to a user or a post that does not exist, which "
+    "`doctor --fix` or `cleanup` has moved here. While there is one already, `damaged:<key>:again:<number>`, from 2 "
+    "on. `damaged:<key>:values`, a hash: bad members with their scores, or bad fields, which `doctor --fix` has "
+    "removed from the key, and members that it has brought back to a key that was lost; the first of each name. EX 30 "
+    "days",
     BY_TEXT, lives=30 * DAY, each=_("None, while nothing is damaged"),
 )
 health = One("health", String(), "written by `/readyz`", FIXED, shown=EVERYONE, lives=MINUTE, about=PROCESSES)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from django.utils.functional import cached_property
 
 from accounts.media.repository import Mark
-from accounts.users.checks import lost
+from accounts.users.checks import but_of_lost
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
     AT_ONCE,
@@ -244,8 +244,7 @@ class PostChecks(Searcher):
     def _orphans(self, pids: Sequence[int]) -> list[int]:
         """Without a repost that stands: the checks of relations put it back. Without posts of a lost account."""
         suspects = [one for one in self.unlisted(pids) if not self.was_listed(*one)]
-        lost_authors = lost(self._store, {one.author for one in suspects if one.author})
-        suspects = [one for one in suspects if one.author not in lost_authors]
+        suspects = but_of_lost(self._store, suspects, _author_of)
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
         listed = self._listed_by_anyone([one.pid for one in suspects if not one.author])

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from math import inf
 from typing import NamedTuple
 
-from accounts.users.checks import ask_gone, lost, unknown
+from accounts.users.checks import ask_gone, but_of_lost, unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance import lines
@@ -298,8 +298,6 @@ def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
 
 
 EdgeEntry = tuple[int, int]  # the id in the key of a set, and a member
-
-
 KNOWN = 100_000  # people that a search of edges remembers; some 150 bytes each
 
 
@@ -565,8 +563,7 @@ def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
         yield [Repost(who, original, own) for who, original, own in named if original is not None]
 
 
-# ---- Checks of other edges, by the key table: no entry leads to what does not exist, or has ended. Pages skip such an
-# entry, so it is no more than an orphan.
+# ---- Checks of other edges, by the key table: entries that lead nowhere or have ended. Pages skip them.
 
 
 def useless_entries(store: Store) -> list[Check]:
@@ -593,8 +590,7 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
 
     def look(entries: Sequence[EdgeEntry]) -> list[EdgeEntry]:
         useless = looking(store, ask)(entries)
-        stays = lost(store, {member for _, member in useless}) if kind.main == USER else set()
-        return [entry for entry in useless if entry[1] not in stays]
+        return useless if kind.main == POST else but_of_lost(store, useless, lambda entry: entry[1])
 
     def remove(owner: int, member: int) -> None:
         if look([(owner, member)]):  # it has not been made again meanwhile
