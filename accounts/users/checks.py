@@ -57,8 +57,14 @@ def but_of_lost(store: Store, orphans: Sequence[T], uid_of: Callable[[T], int]) 
 def _ask_lost(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether no user has this uid although keys of a user with it are left."""
     is_gone, deleted = ask_gone(pipe, uid), pipe.hget(keys.user(uid), "deleted")
-    sizes = [pipe.hlen(keys.user(uid)), *(pipe.zcard(kind(uid)) for kind in account_sets())]
-    return Result(lambda: is_gone.value and not is_deleted(deleted.value) and any(size.value for size in sizes))
+    size, owns = pipe.hlen(keys.user(uid)), _ask_owns_anything(pipe, uid)
+    return Result(lambda: is_gone.value and not is_deleted(deleted.value) and bool(size.value or owns.value))
+
+
+def _ask_owns_anything(pipe: Pipe, uid: int) -> Result[bool]:
+    """Whether anything is in a set of the user."""
+    sizes = [pipe.zcard(kind(uid)) for kind in account_sets()]
+    return Result(lambda: any(size.value for size in sizes))
 
 
 class UnknownUserChecks(Searcher):
@@ -208,10 +214,10 @@ class AccountChecks(Searcher):
             self._store.hset(keys.user(uid), {"username": name})
 
     def _restore(self, uid: int, name: str) -> None:
-        """Write the fields that the hash lacks: the username, a secret, and a password that only `changepassword` can
+        """Write the fields that the hash lacks: the username, a secret, and a password that only `user password` can
         replace. A deleted account gets its username alone. When nothing of the user is left, remove the name instead.
         """
-        if not self._owns_anything(uid) and not self._store.hlen(keys.user(uid)):
+        if not answer(self._store, _ask_owns_anything, uid) and not self._store.hlen(keys.user(uid)):
             self._store.hdel(keys.users(), name)
             return
         fields = {"username": name}
@@ -238,7 +244,7 @@ class AccountChecks(Searcher):
             return True
         if secret is not None and self._store.hget(keys.auths(), secret) == str(uid):
             return True
-        return self._owns_anything(uid)
+        return answer(self._store, _ask_owns_anything, uid)
 
     def _give_name(self, uid: int) -> None:
         """Make the username lead to the user; when another user has it by now, a new username like it."""
@@ -248,10 +254,6 @@ class AccountChecks(Searcher):
             if self._store.hsetnx(keys.users(), candidate.lower(), str(uid)):
                 self._store.hset(keys.user(uid), {"username": candidate})
                 return
-
-    def _owns_anything(self, uid: int) -> bool:
-        sets = [kind(uid) for kind in account_sets()]
-        return any(answers(self._store, lambda pipe, key: pipe.zcard(key), sets).values())
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:
         """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
