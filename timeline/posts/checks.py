@@ -36,7 +36,7 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each, handles
-from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
+from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
@@ -54,6 +54,7 @@ from timeline.relations.relations import LIKE, REPOST
 UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 _post_of = itemgetter(0)  # the post of what is wrong
 _author_of = itemgetter(1)  # of a `Written`
+PLACE = ("reply_to", "root", "above")  # fields of a reply
 TOGETHER = 50  # posts that are put back by one job, well within its lease
 
 
@@ -129,7 +130,16 @@ class PostChecks(Searcher):
             return
         if original is None:
             self._store.hsetnx(keys.post(pid), "body", body)
+        self._mend_place(pid)
         self._store.zadd(keys.updates(uid), {str(pid): pid})
+
+    def _mend_place(self, pid: int) -> None:
+        """Write again which post a reply answers, and which is the first of its thread. Up to four round trips."""
+        above = _above_misplaced(pid, *self._store.hmget(keys.post(pid), PLACE))
+        if above:
+            self._store.hsetnx(keys.post(pid), "reply_to", str(above[0]))
+            root = self._store.hget(keys.post(above[-1]), "root") or str(above[-1])
+            self._store.hsetnx(keys.post(pid), "root", root)
 
     def _text_left(self, pid: int, media: str | None) -> str | None:
         """The text of a post that has lost its body: the newest of an edited one, or none beside pictures. One round
@@ -294,15 +304,21 @@ def at_work_on(pid: int) -> set[str]:
 def _ask_wrong(pipe: Pipe, entry: UpdatesEntry) -> Result[bool]:
     """Whether an entry of `updates:` does not match the post that it names. A repost has no body."""
     uid, pid, score = entry
-    stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of"))
+    stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of", *PLACE))
     present = pipe.zscore(keys.updates(uid), str(pid))  # another process may have removed the entry
 
     def read() -> bool:
-        author, when, body, deleted, original = stored.value
+        author, when, body, deleted, original, *place = stored.value
         is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
-        return present.value is not None and not (author == str(uid) and is_whole and pid == score)
+        is_right = author == str(uid) and is_whole and pid == score and not _above_misplaced(pid, *place)
+        return present.value is not None and not is_right
 
     return Result(read)
+
+
+def _above_misplaced(pid: int, reply_to: str | None, root: str | None, above: str | None) -> list[int]:
+    """The posts above a reply that has lost one of the other fields, nearest first; else none."""
+    return stored_ids(keys.post(pid), (above or "").split()) if None in {reply_to, root} else []
 
 
 def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:

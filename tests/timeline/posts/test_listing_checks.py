@@ -155,6 +155,15 @@ def test_cleanup_keeps_a_post_and_its_likes_while_its_author_is_damaged(raw, sto
     assert {key for key in before if before[key] != after.get(key) and not key.startswith(lists)} == set()
 
 
+@pytest.mark.parametrize("lost", [["reply_to"], ["root"], ["reply_to", "root"]])
+def test_a_reply_that_has_lost_its_place_in_the_thread_gets_it_back(site, capsys, lost):
+    before = without_damaged(site)
+    site.hdel("post:3", *lost)
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys)[:2] == (0, {})
+    assert without_damaged(site) == before
+
+
 def test_cleanup_keeps_a_repost_that_doctor_puts_back(site, store, capsys):
     Reposts(store).repost(1, 1, 2)
     own = int(site.zscore("reposts:1", "1"))
