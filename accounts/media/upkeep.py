@@ -416,14 +416,16 @@ class PictureChecks(Searcher):
         """Pictures that have no size, or that their owner shows and does not have. Two round trips, and two more where
         something is found."""
         stored = answers(self._store, lambda pipe, key: pipe.hmget(key, ["owner", "bytes"]), names)
-        lists = [
-            UnlistedPicture(info, lacking, parse_number(size or "") or 0)
-            for info, (owner, size) in stored.items()
-            for lacking in (keys.media_sizes(), *(keys.media_of(uid) for uid in [parse_id(owner or "")] if uid))
-        ]
+        lists = []
+        for info, (owner, stored_size) in stored.items():
+            uid, size = parse_id(owner or ""), parse_number(stored_size or "") or 0
+            lists.append(UnlistedPicture(info, keys.media_sizes(), size))
+            if uid:
+                lists.append(UnlistedPicture(info, keys.media_of(uid), size))
         scores = answers(self._store, lambda pipe, one: pipe.zscore(one.lacking, one.digest), lists)
         found = [one for one, score in scores.items() if score is None]
         shown = _shown_by(self._store, {one.digest for one in found})
+        # `media_sizes`, which is of no user, has each picture that anybody shows.
         return [one for one in found if one.digest in shown and id_in(one.lacking) in {None, *shown[one.digest]}]
 
     # ---- what nothing shows

@@ -48,8 +48,8 @@ def ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
 
 
 def but_of_lost(store: Store, orphans: Sequence[T], uid_of: Callable[[T], int]) -> list[T]:
-    """Orphans of deleted and unknown users, without those of lost accounts: `doctor` may write these again. One round
-    trip; none without orphans."""
+    """The orphans that no lost account has: `doctor` may write such an account again, and it needs what it had. One
+    round trip; none without orphans."""
     lost = {*looking(store, _ask_lost)({uid_of(one) for one in orphans})}
     return [one for one in orphans if uid_of(one) not in lost]
 
