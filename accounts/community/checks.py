@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+
 from accounts.community import sanctions
 from accounts.community.acts import MARK, Answers, Roles
 from accounts.community.log import EVIDENCE, Log, read_act
@@ -91,6 +93,13 @@ class CommunityChecks(Searcher):
     def inconsistencies(self) -> list[Check]:
         """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
         return [
+            self._check_of(
+                "sanctions that users have lost",
+                keys.acts,
+                self._lost,
+                "{key} tells of a sanction, and user {0} has none that can be read",
+                Sanctions(self._store).restore,
+            ),
             Check("roles and sanctions that do not fit together", (keys.user,), self.users),
             self._check_of(
                 "changes of roles that nothing finishes",
@@ -107,6 +116,20 @@ class CommunityChecks(Searcher):
         return [self._check_of(label, keys.appeals, self._stale, "appeals has {0!r}")]
 
     # ---- users
+
+    def _lost(self, uids: Sequence[int]) -> list[int]:
+        """Users on whom their acts impose something, with a field `state` that is missing or no state: after a sanction
+        it is empty. Others of its fields are left, or no password opens anything, since the hash was lost as a whole
+        and written again. One round trip, and one for each such user."""
+        asked = ["username", "deleted", "state", "state_act", "password"]
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), asked), uids)
+        lost = [
+            uid
+            for uid, (name, deleted, state, act_id, password) in stored.items()
+            if name and deleted is None and state not in list(State)
+            if act_id or (password or "").startswith(UNUSABLE_PASSWORD_PREFIX)
+        ]
+        return [uid for uid in lost if Sanctions(self._store).imposed_by_acts(uid) is not None]
 
     def users(self, names: list[str]) -> Chunks:
         """Users whose role is not the one in `staff`, whose suspension no job ends, whose sanction ends without a job

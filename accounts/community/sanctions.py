@@ -9,7 +9,7 @@ is neither lifted nor appealed against.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
@@ -245,9 +245,24 @@ class Sanctions(Repository):
         """As `standing`; and when nothing is imposed, the act of staff that has ended the last sanction, if one has:
         LIFTED or GRANTED. Two round trips at most."""
         found = self.standing(uid)
-        acts = Log(self._store).about(uid) if found is None else []
-        last = next((act for act in acts if act.what in (*State, LIFTED, GRANTED)), None)
+        last = _last_of(Log(self._store).about(uid)) if found is None else None
         return found, last if last is not None and last.what in (LIFTED, GRANTED) else None
+
+    def imposed_by_acts(self, uid: int) -> Sanction | None:
+        """What the acts about a user impose on them now, for a hash that was lost; None when nothing is. Nor for who
+        has ever been an admin: a new role ends a sanction, and no act says so. One round trip."""
+        acts = Log(self._store).about(uid)
+        last = _last_of(acts)
+        if last is None or any(act.what == f"role:{Role.ADMIN}" for act in acts):
+            return None
+        return sanction_of(uid, [last.what, *map(str, (last.until, last.reason, last.when, last.id))])
+
+    def restore(self, uid: int) -> None:
+        """Impose again what the acts about a user impose. Four round trips at most; the numbers are left to a
+        worker."""
+        lost = self.imposed_by_acts(uid)
+        if lost is not None and Users(self._store).write(uid, stored_sanction(lost)):
+            recount_later(self._store, uid)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Ten round
@@ -275,6 +290,11 @@ class Sanctions(Repository):
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
                 recount_later(self._store, uid)
+
+
+def _last_of(acts: Sequence[Act]) -> Act | None:
+    """Of acts, newest first, the last that has imposed or ended a sanction."""
+    return next((act for act in acts if act.what in (*State, LIFTED, GRANTED)), None)
 
 
 def stored_sanction(sanction: Sanction) -> dict[str, str]:

@@ -13,6 +13,7 @@ from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.joining.joining import MOST_DAYS, USES_KEPT, Applications, Invitations, uses_of
 from accounts.users.entities import Role, State
+from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
@@ -62,6 +63,73 @@ def test_each_damage_is_found_and_repaired(site, store, capsys, damage, check):
     assert (site.hget("user:1", "role"), site.hget("user:2", "role") or "") == ("admin", "")
     assert len(open_appeals(store).appeals) == 1
     assert len(jobs_but_recounts(site)) == 1
+
+
+LOST = "sanctions that users have lost"
+
+
+def _restored(raw, capsys, uid=BOB):
+    """A server has lost the hash of a user, and `doctor --fix` writes it again. Returns its state."""
+    raw.delete(f"user:{uid}")
+    doctor_findings(capsys, "--fix")
+    assert doctor_findings(capsys)[0] == {}
+    return raw.hget(f"user:{uid}", "state")
+
+
+def test_a_lost_account_comes_back_with_what_staff_has_imposed(site, store, capsys):
+    imposed = Sanctions(store).of(BOB)
+    drain(store, "worker")
+    site.delete("user:2")
+    found = doctor_findings(capsys, "--fix")[0]
+    assert found[LOST] == 1
+    assert doctor_findings(capsys)[0] == {}
+    assert Sanctions(store).of(BOB) == imposed
+    drain(store, "worker")
+    assert site.hget("user:2", "username") == "bob"
+    assert Users(store).people([BOB]) == {}
+
+
+@pytest.mark.parametrize("state", [None, "banished"])
+def test_a_damaged_state_is_written_again(site, store, capsys, state):
+    imposed = Sanctions(store).of(BOB)
+    drain(store, "worker")
+    site.hdel("user:2", "state")
+    if state is not None:
+        site.hset("user:2", "state", state)
+    doctor_findings(capsys, "--fix")
+    assert doctor_findings(capsys)[0] == {}
+    assert Sanctions(store).of(BOB) == imposed
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store: Sanctions(store).lift(BOB),
+        lambda store: Sanctions(store).decide_appeal(BOB, True, ALICE, "sorry"),
+        lambda store: Roles(store).give(BOB, Role.ADMIN),
+        lambda store: Sanctions(store).impose(BOB, State.FROZEN, "spam", until=LONG_AGO),
+    ],
+    ids=["lifted", "appeal granted", "an admin", "over"],
+)
+def test_what_has_ended_does_not_come_back_with_a_lost_account(site, store, capsys, end):
+    end(store)
+    drain(store, "worker")
+    assert not _restored(site, capsys)
+
+
+def test_the_last_sanction_of_several_comes_back(site, store, capsys):
+    Sanctions(store).lift(BOB)
+    Sanctions(store).impose(BOB, State.HIDDEN, "again")
+    drain(store, "worker")
+    assert _restored(site, capsys) == State.HIDDEN
+
+
+def test_who_was_an_admin_since_gets_no_sanction_back(site, store, capsys):
+    """A new role lifts what is imposed, and no line of the log says that."""
+    for role in (Role.ADMIN, Role.MEMBER):
+        Roles(store).give(BOB, role)
+    drain(store, "worker")
+    assert not _restored(site, capsys)
 
 
 def test_what_is_no_state_has_no_repair(site, capsys):
