@@ -52,16 +52,15 @@ class NotFilled(StoreError):
 
 
 def examine(store: Store) -> StoreState:
-    """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError.
+    """What kind of store it is. One round trip; one more for one without `schema`, and up to three more where a key has
+    the wrong type. Raises StoreError.
 
     Without `schema`, a store is official when a password can be read and it `looks_official`: up to four round trips
     more."""
-    pipe = store.pipeline()
-    version, counter = pipe.get(keys.schema()), pipe.get(keys.next_user_id())
-    pipe.execute()
-    if counter.value == UNFINISHED:
+    version, counter = _stored(store, [keys.schema(), keys.next_user_id()])
+    if counter == UNFINISHED:
         return StoreState.UNFINISHED
-    known = _of_version(version.value)
+    known = _of_version(version)
     if known is not None:
         return known
     try:
@@ -73,6 +72,23 @@ def examine(store: Store) -> StoreState:
     uids = stored_ids(keys.users(), [uid for _, uid in fields])
     readable = any(password and not is_hash(password) for password in _passwords(store, uids))
     return StoreState.FOREIGN if readable and looks_official(store) else StoreState.OLDER
+
+
+def _stored(store: Store, names: Sequence[str]) -> list[str | None]:
+    """What these strings hold; None for a key of the wrong type too. Else no process could begin, `doctor --fix`
+    neither, which moves such a key away."""
+    pipe = store.pipeline()
+    texts = [pipe.get(name) for name in names]
+    try:
+        pipe.execute()
+    except StoreRefused:
+        types = [pipe.type(name) for name in names]
+        pipe.execute()
+        right = [name for name, found in zip(names, types, strict=True) if found.value in {"string", "none"}]
+        if len(right) == len(names):
+            raise
+        return [store.get(name) if name in right else None for name in names]
+    return [text.value for text in texts]
 
 
 def looks_official(store: Store) -> bool:

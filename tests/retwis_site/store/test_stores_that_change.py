@@ -15,6 +15,7 @@ from retwis_site.store.client import connect, without_gate
 from retwis_site.store.connection import transport
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import Gate, NewerSchema, NotFilled, StoreState
+from tests.support.command_output import doctor
 from tests.support.http.page_text import page_of
 from tests.support.maintenance.official_database import make_official_database
 from tests.support.people import PASSWORD, register
@@ -266,6 +267,26 @@ def test_a_failed_look_leaves_the_gate_closed(gated, raw):
     assert not gated.gate.is_open
     gated.get("health")
     assert gated.gate.is_open
+
+
+@pytest.mark.parametrize("key", ["next_user_id", "schema"])
+def test_the_look_takes_a_key_of_the_wrong_type_for_none_and_doctor_mends_it(gated, raw, browser, capsys, key):
+    raw.delete(key)
+    raw.sadd(key, "x")
+    gated.gate.close()
+    assert browser().get("/@dora/").status_code == 200
+    gated.gate.close()
+    assert doctor(capsys, "--fix")[0] == 0
+    assert raw.type(f"damaged:{key}") == "set"
+    assert doctor(capsys)[:2] == (0, {})
+
+
+@pytest.mark.real_server
+def test_a_key_that_may_not_be_asked_keeps_the_gate_closed(gated, rights):
+    gated.gate.close()
+    rights("-get")
+    with pytest.raises(StoreRefused, match="GET"):
+        gated.hget("user:1", "username")
 
 
 def test_a_lease_counts_also_where_the_gate_is_open(gated):
