@@ -58,10 +58,12 @@ class StoreReadOnly(StoreRefused):
 
 
 class IdInUse(StoreRefused):
-    """A counter has given out an id a second time: it was lost, or a server without its last numbers took over."""
+    """A counter has given out an id a second time, or what is no id: it was lost or damaged, or a server without its
+    last numbers took over."""
 
     def __init__(self, counter: str, number: int) -> None:
-        super().__init__(f"{counter} has given out {number}, which is in use. Repair it with: manage.py doctor --fix")
+        what = f"{counter} has given out {number}, which is in use or no id"
+        super().__init__(f"{what}. Repair it with: manage.py doctor --fix")
 
 
 class LeaseEnded(StoreError):

@@ -19,7 +19,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Repository, Store, for_each
-from retwis_site.store.ids import integer, nonce, stored_time
+from retwis_site.store.ids import counted_id, integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import is_hash
@@ -71,7 +71,7 @@ class Registration(Repository):
         if settings.POST_IDS != "incr":
             return snowflake.claimed(claim)
         uid = self._store.incr(keys.next_user_id())
-        begun = claim(uid)
+        begun = claim(counted_id(keys.next_user_id(), uid))
         if begun is None:
             raise IdInUse(keys.next_user_id(), uid)
         return begun

@@ -10,6 +10,8 @@ import re
 import secrets
 from collections.abc import Iterable, Sequence
 
+from retwis_site.exceptions import IdInUse
+
 logger = logging.getLogger("retwis.store")
 
 LARGEST_ID = 2**53 - 1  # ids are sorted-set scores too, and a double holds no larger integer exactly
@@ -36,6 +38,13 @@ def parse_id(text: str) -> int | None:
     """The id of a user or post, from 1 to LARGEST_ID; None for any other text."""
     number = int(text) if _is_id(text) else None
     return number if number is None or number <= LARGEST_ID else None
+
+
+def counted_id(counter: str, number: int) -> int:
+    """The id that a counter has given out. Raises IdInUse for what is none."""
+    if not 0 < number <= LARGEST_ID:
+        raise IdInUse(counter, number)
+    return number
 
 
 def integer(score: float) -> int:

@@ -6,12 +6,15 @@ from contextlib import suppress
 import pytest
 
 from retwis_site.exceptions import IdInUse
+from retwis_site.store.ids import LARGEST_ID
+from tests.support.command_output import doctor
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, register, signed_in
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
+from timeline.posts.post_ids import post_ids
 from timeline.posts.repository import Posts
 
 COUNTERS = {"next_user_id", "next_post_id"}
@@ -75,3 +78,22 @@ def test_a_repost_that_dies_leaves_the_post_whose_id_it_got(store, alice, bob, r
     with suppress(IdInUse):
         killed_before_round_trip(step, lambda: Reposts(store).repost(2, 1, 1))
     assert all_but_counters(raw) == before
+
+
+@pytest.mark.parametrize("value", [-5, -1, LARGEST_ID])
+def test_a_counter_gives_out_nothing_that_is_no_id(store, alice, bob, raw, value, capsys):
+    Posts(store).publish(1, NewPost("words of alice"), "t1")
+    before = all_but_counters(raw)
+    for counter, act in (
+        ("next_user_id", lambda: register(store, "carol")),
+        ("next_post_id", lambda: Posts(store).publish(2, NewPost("Indeed"), "t2")),
+        ("next_post_id", lambda: Reposts(store).repost(2, 1, 1)),
+        ("next_post_id", lambda: post_ids(store).some(3)),
+    ):
+        raw.set(counter, value)
+        with pytest.raises(IdInUse):
+            act()
+    assert all_but_counters(raw) == before
+    assert doctor(capsys, "--fix")[0] == 0
+    assert register(store, "carol").user.uid == 3
+    assert Posts(store).publish(2, NewPost("Indeed"), "t2").pid in {2, 3}

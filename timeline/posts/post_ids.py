@@ -10,7 +10,7 @@ from django.conf import settings
 
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Repository, Store
-from retwis_site.store.ids import parse_number
+from retwis_site.store.ids import counted_id, parse_number
 from retwis_site.store.replies import Result
 
 RECENT = 2000  # ids in each `recent`
@@ -27,8 +27,8 @@ class CounterIds(Repository):
     """`POST_IDS=incr`: counting down from the counter finds the newest posts."""
 
     def take(self, uid: int) -> int:
-        """A new id for a post of `uid`. One round trip."""
-        return self._store.incr(keys.next_post_id())
+        """A new id for a post of `uid`. One round trip. Raises IdInUse."""
+        return counted_id(keys.next_post_id(), self._store.incr(keys.next_post_id()))
 
     def ask_unused(self, pipe: Pipe, pid: int) -> Result[bool]:
         """Whether no post has an id from `take`. A counter gives ids out again when it was lost, or when a server that
@@ -37,9 +37,9 @@ class CounterIds(Repository):
         return Result(lambda: author.value is None)
 
     def some(self, number: int) -> list[int]:
-        """So many ids that no post has. The caller must claim each with HSETNX. One round trip."""
-        last = self._store.incrby(keys.next_post_id(), number)
-        return list(range(last - number + 1, last + 1))
+        """So many ids that no post has. The caller must claim each with HSETNX. One round trip. Raises IdInUse."""
+        last = counted_id(keys.next_post_id(), self._store.incrby(keys.next_post_id(), number))
+        return list(range(counted_id(keys.next_post_id(), last - number + 1), last + 1))
 
     def give_back(self, pid: int) -> None:
         """Does nothing: a number is not counted twice. No round trip."""
