@@ -10,7 +10,7 @@ from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
-from retwis_site.store.ids import integer, parse_id, stored_ids
+from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result, trip
 from timeline.people.directory import People, after_prefix, search_query
@@ -123,7 +123,8 @@ def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
 def followed_tags(store: Store, viewer: Viewer) -> list[Tag]:
     """The tags that the viewer follows, the follow of last first. Two round trips, one without any. Raises
     NotSignedIn."""
-    _, [folded] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
+    me, [found] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
+    folded = stored_names(keys.tags_of(me.uid), found)
     spellings = store.hmget(keys.tags(), folded) if folded else []
     return [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings, strict=True)]
 
@@ -173,13 +174,14 @@ class TagPages(Repository):
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        _, (folded, at_home, acted) = viewer.ask_as_user(
+        me, (followed, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
                 pipe.ask(HOME_TAGS, me),
                 ask_latest_acted(pipe, me),
             )
         )
+        folded = stored_names(keys.tags_of(me.uid), followed)
         if not folded:
             return [], PostsPage([], None)
         pipe = self._store.pipeline()

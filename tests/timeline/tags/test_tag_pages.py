@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.support.apps import App
 from tests.support.http.page_text import page_of, post_ids, text_of, with_older
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.relations import TagFollows
@@ -75,6 +76,17 @@ def test_bad_values_in_the_store_are_skipped(browser, raw, alice):
     write_tag(raw, "used", [1])
     raw.zadd("tag:used", {"x": 5, "007": 7})
     assert post_ids(browser().get("/tags/used/")) == [1]
+
+
+def test_a_followed_tag_without_a_name_is_skipped(browser, raw, alice):
+    write_tag(raw, "bread", [])
+    raw.zadd("tags_of:1", {"": 2, "bread": 1})
+    page = page_of(browser(alice).get("/tags/"))
+    assert "/tags/bread/" in page
+    assert "/tags//" not in page
+    assert [tag["name"] for tag in App(alice).json("GET", "/api/v1/followed_tags")] == ["bread"]
+    raw.zrem("tags_of:1", "bread")
+    assert browser(alice).get("/tags/").status_code == 200
 
 
 def test_a_hostile_spelling_is_escaped(browser, raw, alice):
