@@ -11,7 +11,7 @@ from accounts.users.checks import unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids, move_away
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids, keep, move_away
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -158,6 +158,13 @@ class ReportChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         return [
+            self._check_of(
+                "decisions about reports that cannot be read",
+                keys.report,
+                self._unreadable,
+                "that about {key}: nobody could decide it again",
+                self._reopen,
+            ),
             Check("open reports that a set lacks", (keys.report,), self.unlisted),
             self._check_of(
                 "decided reports that a set lacks",
@@ -183,6 +190,18 @@ class ReportChecks(Searcher):
             Check(gone, (keys.reports_about, keys.reports_by), self.gone),
         ]
 
+    def _unreadable(self, rids: Sequence[int]) -> list[int]:
+        """One round trip."""
+        lines = answers(self._store, lambda pipe, rid: pipe.hget(keys.report(rid), "decision"), rids)
+        return [rid for rid, line in lines.items() if line is not None and read_act(keys.report(rid), line) is None]
+
+    def _reopen(self, rid: int) -> None:
+        """Let a report wait for a decision again: the next check puts it into the queue."""
+        line = self._store.hget(keys.report(rid), "decision")
+        if line is not None:
+            keep(self._store, keys.report(rid), b"decision", line.encode(errors="replace"))
+            self._store.hdel(keys.report(rid), "decision")
+
     def unlisted(self, names: list[str]) -> Chunks:
         """Reports without a decision that the queue, the set of the reported person or that of their author has, and
         another of these has lost. Their author's set may name a later one, which stands for both."""
@@ -201,7 +220,10 @@ class ReportChecks(Searcher):
         """Write where an open report stands, unless an account is deleted. What a decision that comes between has
         closed is closed again."""
         if report.who is not None:
-            self._store.zadd_nx(keys.reports_by(report.who), {report.about.thing: report.rid})
+            key, thing = keys.reports_by(report.who), report.about.thing
+            if self._claim(report) is None:
+                self._store.zrem(key, thing)  # a claim that leads to no report
+            self._store.zadd_nx(key, {thing: report.rid})
         Reports(self._store).finish(report)
         now = Reports(self._store).read(report.rid)
         if now is not None and now.decision is not None:
@@ -270,8 +292,13 @@ class ReportChecks(Searcher):
                 if integer(score) not in there and not _is_young(integer(score))
             ]
 
+    def _claim(self, report: Report) -> int | None:
+        """As `Reports.claim`; None for one that leads to no report. Two round trips at most."""
+        claim = Reports(self._store).claim(report)
+        return claim if claim == report.rid or (claim and Reports(self._store).read(claim)) else None
+
     def _is_lost(self, report: Report) -> bool:
-        claim, listed = Reports(self._store).claim(report), self._listed(report)
+        claim, listed = self._claim(report), self._listed(report)
         return any(listed) if claim is None else claim == report.rid and not all(listed)
 
     def _listed(self, report: Report) -> list[bool]:

@@ -124,6 +124,34 @@ def test_a_decided_report_that_is_lost_from_lists_is_found_by_doctor(store, raw,
     assert everything(raw) == before
 
 
+@pytest.mark.parametrize("score", ["-5", "0.5", "inf", "1795965900834986"])
+def test_a_claim_that_leads_to_no_report_is_mended_by_one_repair(store, raw, score, monkeypatch, capsys):
+    report(store, ALICE, BOB)
+    before = everything(raw)
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    raw.zadd("reports_by:1", {"2:0": score})
+    doctor_findings(capsys, "--fix")
+    assert doctor_findings(capsys) == ({}, {})
+    assert everything(raw) == before
+
+
+@pytest.mark.parametrize("line", ["x", '{"what": 1}', ""])
+def test_a_report_whose_decision_cannot_be_read_waits_for_one_again(store, raw, line, monkeypatch, capsys):
+    one = report(store, ALICE, BOB)
+    make_moderator(store, CAROL)
+    Deciding(store).decide(one, CAROL, [Action.DISMISS], "no")
+    drain(store, "worker")
+    raw.hset(f"report:{one.rid}", "decision", line)
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    assert doctor_findings(capsys)[0]["decisions about reports that cannot be read"] == 1
+    doctor_findings(capsys, "--fix")
+    assert doctor_findings(capsys) == ({}, {})
+    assert raw.hget(f"damaged:report:{one.rid}:values", "decision") == line
+    [waiting] = Reports(store).open(None, 9)
+    Deciding(store).decide(waiting, CAROL, [Action.WARN], "do not")
+    assert raw.zcard("reports") == 0
+
+
 def test_a_report_about_a_deleted_account_that_is_lost_from_the_lists_goes(store, raw, bob, monkeypatch, capsys):
     report(store, ALICE, BOB)
     raw.delete("reports", "reports_about:2")
