@@ -199,7 +199,7 @@ post = OfId(
         Field("mentions", USERS, "uids", EVERYONE),
         Field("edited", TIME, "unix s of the last change", EVERYONE),
         Field("language", says="a code, such as `de`, where the author's app said it", shown=EVERYONE),
-        Field("media", JSON, "its pictures as JSON: digest, width, height and description of each", EVERYONE),
+        Field("media", says="its pictures as JSON: digest, width, height and description of each", shown=EVERYONE),
         Field("alt:<digest>", says="the description of one of them after an edit: `media` follows from these two"),
         Field("removed:<digest>", says="since when the post does not show one of them, unix s"),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from django.utils.functional import cached_property
 
-from accounts.media.repository import Mark
 from accounts.users.checks import but_of_lost
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
@@ -42,7 +41,6 @@ from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery
-from timeline.posts.pictures import take_out
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
 from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
@@ -331,61 +329,6 @@ def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:
 def _is_time(text: str | None) -> bool:
     """Whether it is a number of seconds: one of milliseconds is longer than any."""
     return text is not None and text.isascii() and text.isdigit() and len(text) <= len(str(LAST))
-
-
-# ---- The pictures of posts: each has its file, and a mark without which a worker would remove it.
-
-
-WrongPicture = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
-
-
-class PostPictureChecks(Searcher):
-    """Searches the pictures of published posts."""
-
-    def inconsistencies(self) -> list[Check]:
-        return [
-            self._check_of(
-                "pictures of posts that are not there, or that nothing keeps",
-                keys.post,
-                self._look,
-                "post {0} shows {1}",
-                self._repair,
-                jobs=lambda pid, *_: at_work_on(pid),
-                subject=_post_of,
-            )
-        ]
-
-    def _look(self, pids: Sequence[int]) -> list[WrongPicture]:
-        """Two round trips."""
-        names = ["user_id", "deleted", "media"]
-        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), names), pids)
-        shown = {
-            (pid, digest, uid)
-            for pid, (author, deleted, media) in stored.items()
-            if media and deleted is None and (uid := stored_id(keys.post(pid), author))
-            for digest in media_from(keys.post(pid), media).digests
-        }
-        state = answers(self._store, _ask_picture, sorted(shown))
-        return [
-            (*one, is_there)
-            for one, (is_listed, is_kept, is_there) in state.items()
-            if is_listed and not (is_kept and is_there)
-        ]
-
-    def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
-        """A picture without its file leaves the post."""
-        if is_there:
-            self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
-        else:
-            take_out(self._store, pid, digest)
-
-
-def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bool, bool]]:
-    """Whether the post is listed, and whether the picture has its mark, and is there."""
-    pid, digest, uid = one
-    listed, kind = pipe.zscore(keys.updates(uid), str(pid)), pipe.type(keys.media(digest))
-    mark = pipe.zscore(keys.media_users(digest), str(Mark("post", uid, pid)))
-    return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))
 
 
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.

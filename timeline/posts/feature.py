@@ -8,10 +8,10 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts import repository
-from timeline.posts.checks import CountChecks, ListingChecks, PostChecks, PostPictureChecks
+from timeline.posts.checks import CountChecks, ListingChecks, PostChecks
 from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
-from timeline.posts.pictures import ask_picture_use, finish_removal, settle_pictures
+from timeline.posts.pictures import PostPictureChecks, ask_picture_use, finish_removal, settle_pictures
 from timeline.posts.settling import Settling
 from timeline.posts.site_lines import POSTS as POST_LINES, TOMBSTONES, account_lines
 from timeline.relations.upkeep import ABOUT_POSTS

@@ -1,4 +1,5 @@
-"""The pictures of posts in Redis: whether a post shows one, one that staff removes, and what an edit says of them.
+"""The pictures of posts in Redis: whether a post shows one, one that staff removes, what an edit says of them, and what
+`doctor` looks for.
 
 The field `media` of a published post follows from itself and from the fields `alt:<digest>` and `removed:<digest>`. An
 edit and a moderator write these, one for each picture, and then make `media` match (`reconcile`). So of two changes at
@@ -6,7 +7,7 @@ once none undoes the other.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -16,14 +17,15 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.acts import begin_removal, carry_out_removal
 from accounts.community.log import Act
 from accounts.media.decoding import PictureRefused
-from accounts.media.repository import ANIMATED, Info, Pictures
+from accounts.media.repository import ANIMATED, Info, Mark, Pictures, ask_info
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
+from retwis_site.maintenance.checks import Check, Searcher, keep
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import nonce, stored_id
 from retwis_site.store.replies import Result
-from timeline.posts.entities import Media, NoSuchPost, Picture
+from timeline.posts.entities import MOST_PICTURES, Media, NoSuchPost, Picture
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import ALT, CHANGES, REMOVED, media_field, media_from
 
@@ -40,7 +42,8 @@ def with_stored(one: Picture, known: Info) -> Picture:
 
 
 def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
-    """Whether a post of this user shows a picture. Two commands."""
+    """Whether a post of this user shows a picture. One that cannot be read shows all that have its mark. Two
+    commands."""
     fields, listed = (
         pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]),
         pipe.zscore(keys.updates(uid), str(pid)),
@@ -54,7 +57,8 @@ def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
             return Use.ENDED
         if listed.value is None:  # it has not come to its commit
             return Use.UNKNOWN
-        return Use.SHOWN if digest in media_from(keys.post(pid), media).digests else Use.ENDED
+        shown = media_from(keys.post(pid), media).digests
+        return Use.SHOWN if digest in shown or (media and not shown) else Use.ENDED  # a damaged field may name it
 
     return Result(read)
 
@@ -181,3 +185,83 @@ def finish_removal(store: Store, job: Claim | Job) -> None:
     pid = job_id(job.name, 1)
     _job, _pid, removal = job.name.split(":", 2)
     carry_out_removal(store, removal, partial(take_out, store, pid))
+
+
+# ---- Checks: each picture of a post has its file, and a mark without which a worker would remove it.
+
+
+WrongPicture = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
+
+UNREADABLE = "pictures that cannot be read"  # in place of a digest
+
+
+class PostPictureChecks(Searcher):
+    """Searches the pictures of published posts."""
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            self._check_of(
+                "pictures of posts that are not there, cannot be read, or that nothing keeps",
+                keys.post,
+                self._look,
+                "post {0} shows {1}",
+                self._repair,
+                jobs=lambda pid, *_: keys.post.jobs_on(pid, str(pid)),
+                subject=lambda one: one[0],
+            )
+        ]
+
+    def _look(self, pids: Sequence[int]) -> list[WrongPicture]:
+        """Two round trips."""
+        names = ["user_id", "deleted", "media"]
+        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), names), pids)
+        shown = {
+            (pid, digest, uid)
+            for pid, (author, deleted, media) in stored.items()
+            if media and deleted is None and (uid := stored_id(keys.post(pid), author))
+            for digest in media_from(keys.post(pid), media).digests or [UNREADABLE]
+        }
+        asked = sorted(one for one in shown if one[1] != UNREADABLE)
+        state = answers(self._store, _ask_picture, asked)
+        return [(*one, True) for one in sorted(shown.difference(asked))] + [
+            (*one, is_there)
+            for one, (is_listed, is_kept, is_there) in state.items()
+            if is_listed and not (is_kept and is_there)
+        ]
+
+    def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
+        """A picture without its file leaves the post."""
+        if digest == UNREADABLE:
+            self._write_again(pid, uid)
+        elif is_there:
+            self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
+        else:
+            take_out(self._store, pid, digest)
+
+    def _write_again(self, pid: int, uid: int) -> None:
+        """Let a post show the pictures that have its mark, in the order in which the damaged field names them. The
+        field is kept: descriptions are lost with it, but for those of an edit. Seven round trips."""
+        text = self._store.hget(keys.post(pid), "media")
+        if not text or media_from(keys.post(pid), text).pictures:
+            return
+        own, mark = self._store.zrange(keys.media_of(uid), 0, -1), str(Mark("post", uid, pid))
+        marks = answers(self._store, lambda pipe, digest: pipe.zscore(keys.media_users(digest), mark), own)
+        marked = [digest for digest, since in marks.items() if since is not None]
+        known = {digest: info for digest, info in answers(self._store, ask_info, marked).items() if info is not None}
+        named = sorted(known, key=lambda digest: (digest not in text, text.find(digest)))[:MOST_PICTURES]
+        pictures = tuple(with_stored(Picture(digest), known[digest]) for digest in named)
+        again = media_field(Media(pictures, sensitive="sensitive" in text))
+        keep(self._store, keys.post(pid), b"media", text.encode(errors="replace"))
+        if again:
+            self._store.hset(keys.post(pid), again)
+        else:
+            self._store.hdel(keys.post(pid), "media")
+        settle_pictures(self._store, pid)
+
+
+def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bool, bool]]:
+    """Whether the post is listed, and whether the picture has its mark, and is there."""
+    pid, digest, uid = one
+    listed, kind = pipe.zscore(keys.updates(uid), str(pid)), pipe.type(keys.media(digest))
+    mark = pipe.zscore(keys.media_users(digest), str(Mark("post", uid, pid)))
+    return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))

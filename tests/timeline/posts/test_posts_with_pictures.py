@@ -9,11 +9,13 @@ import time
 import pytest
 import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 
 from accounts.media.repository import Pictures
 from accounts.media.upkeep import settle_picture
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
+from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
@@ -23,6 +25,7 @@ from timeline.moderation.reports import Action, Deciding
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe
+from timeline.posts.reading.records import media_from
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Likes
 
@@ -241,6 +244,45 @@ def test_a_bad_field_shows_no_picture(browser, alice, store, red, raw):
     ):
         raw.hset(f"post:{pid}", "media", bad)
         assert "/media/" not in page_of(browser().get(f"/@Alice/{pid}/"))
+
+
+DAMAGED = "pictures of posts that are not there, cannot be read, or that nothing keeps"
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize("bad", ["x", "{}", "[1]", '{"pictures":[]}', "cut off", "other quotes"])
+def test_pictures_outlive_a_damaged_field_and_come_back_with_doctor(store, alice, red, raw, capsys, bad):
+    other = decoded_picture("blue").digest
+    for digest in ("blue", "lime"):  # nothing shows the lime one
+        Pictures(store).add(1, decoded_picture(digest))
+    new = NewPost("Two", media=Media((Picture(other), Picture(red)), sensitive=True))
+    pid = Posts(store).publish(1, new, new_token()).pid
+    describe(store, 1, pid, {red: "Red"})
+    raw.hset(f"post:{pid}", f"alt:{red}", "Red")  # as until a worker has come
+    drain(store, "worker")
+    right = raw.hget(f"post:{pid}", "media")
+    damaged = {"cut off": right[:-2], "other quotes": right.replace('"', "'", 2)}.get(bad, bad)
+    raw.hset(f"post:{pid}", "media", damaged)
+    call_command("cleanup", stdout=io.StringIO())
+    assert settle_picture(store, red)
+    assert raw.exists(f"media:{red}", f"media:{other}") == 2
+    assert doctor_findings(capsys)[0] == {DAMAGED: 1}
+    assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
+    assert doctor_findings(capsys)[0] == {}
+    found = media_from("", raw.hget(f"post:{pid}", "media"))
+    if bad in {"cut off", "other quotes"}:
+        assert raw.hget(f"post:{pid}", "media") == right
+    assert {one.digest: one.alt for one in found.pictures} == {other: "", red: "Red"}
+    assert raw.hget(f"damaged:post:{pid}:values", "media") == damaged
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_a_damaged_field_of_a_post_without_pictures_goes(store, alice, raw, capsys):
+    pid = Posts(store).publish(1, NewPost("None"), new_token()).pid
+    raw.hset(f"post:{pid}", "media", "x")
+    assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
+    assert doctor_findings(capsys) == ({}, {})
+    assert not raw.hexists(f"post:{pid}", "media")
 
 
 # ---- descriptions
