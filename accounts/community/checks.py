@@ -25,6 +25,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store, answers, handles
 from retwis_site.store.ids import parse_id
+from retwis_site.store.kinds import OfId
 
 # ---- What goes: an account that has been suspended for 30 days, and the part of the community in a deleted account.
 
@@ -109,7 +110,27 @@ class CommunityChecks(Searcher):
                 self._finish,
                 read=checks.names_in,
             ),
+            *map(self._check_of_lines, (keys.log, keys.acts, keys.staff_notes)),
         ]
+
+    def _check_of_lines(self, kind: OfId) -> Check:
+        return self._check_of(
+            f"lines of {kind.word}: that tell of no act, or stand at another time",
+            kind,
+            lambda found: [one for one in found if _is_wrong_line(kind, *one)],
+            "{key} has one",
+            partial(self._mend_line, kind),
+            read=checks.rows,
+        )
+
+    def _mend_line(self, kind: OfId, number: int, line: str, at: float) -> None:
+        """Give an act its time; what is none is kept under `damaged:`."""
+        key, act = kind(number), read_act(kind(number), line)
+        if act is not None:
+            self._store.send("ZADD", key, "XX", act.at, line)
+        else:
+            checks.keep(self._store, key, line.encode(), at)
+            self._store.zrem(key, line)
 
     def orphans(self) -> list[Check]:
         label = "appeals against what is no longer imposed"
@@ -189,6 +210,11 @@ class CommunityChecks(Searcher):
         asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), IMPOSED), members)
         standing = [(member, sanction_of(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
+
+
+def _is_wrong_line(kind: OfId, number: int, line: str, at: float) -> bool:
+    act = read_act(kind(number), line)
+    return act is None or act.at != at
 
 
 def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None, *, is_staff_lost: bool) -> Iterator[WrongUser]:

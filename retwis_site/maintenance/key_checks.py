@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from math import inf
 from typing import Any
 
 from django.conf import settings
@@ -177,7 +178,8 @@ class KeyChecks(Searcher):
             yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
             return
         check = kind.score.check
-        right = integer(score) if check == "seconds" else int(member) if check == "member" else score
+        is_time = check == "seconds" or (check == "until" and score != inf)
+        right = integer(score) if is_time else int(member) if check == "member" else score
         if abs(right - score) >= 1:
             what = f"{key} has the score {score:g}"
             # XX: a like that was taken back meanwhile must not come back.

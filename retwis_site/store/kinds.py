@@ -57,7 +57,7 @@ class What(Enum):
 @dataclass(frozen=True, slots=True)
 class Value:
     """One member, entry, field, string or score. `check`: what `doctor` requires of it, but of the fields of a map: of
-    a score "seconds", or "member" for the id itself; empty: nothing, or a feature has a check of its own."""
+    a score "seconds", "until", or "member" for the id itself; empty: nothing, or a feature has a check of its own."""
 
     check: str = ""
     what: What = What.TEXT
@@ -80,7 +80,7 @@ DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind i
 JOB = Value("text", of_job=True)
 COLOUR, PICTURE = Value("colour"), Value("digest")  # PICTURE: empty when staff has removed it
 JSON = Value("json")  # or empty; whether it says what its reader expects, `doctor` does not ask
-SECONDS, UNTIL = Value("seconds", What.TIME), Value("", What.TIME)  # scores: unix seconds; UNTIL may be +inf
+SECONDS, UNTIL = Value("seconds", What.TIME), Value("until", What.TIME)  # scores: unix seconds; UNTIL may be +inf
 ITSELF, REPOST, OTHER = Value("member"), Value("", What.POST), Value()
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from django.core.management import call_command
 
-from accounts.community.acts import APPROVED, Roles, answer_of
+from accounts.community.acts import APPROVED, Roles, StaffNotes, answer_of
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.joining.joining import MOST_DAYS, USES_KEPT, Applications, Invitations, uses_of
@@ -66,6 +66,7 @@ def test_each_damage_is_found_and_repaired(site, store, capsys, damage, check):
 
 
 LOST = "sanctions that users have lost"
+LINES = "lines of {}: that tell of no act, or stand at another time"
 
 
 def _restored(raw, capsys, uid=BOB):
@@ -130,6 +131,29 @@ def test_who_was_an_admin_since_gets_no_sanction_back(site, store, capsys):
         Roles(store).give(BOB, role)
     drain(store, "worker")
     assert not _restored(site, capsys)
+
+
+@pytest.mark.parametrize("line", ["x", '{"a": 1}'])
+@pytest.mark.parametrize("key", ["log:2026", "acts:2", "staff_notes:2"])
+def test_a_line_that_tells_of_no_act_is_named_and_kept_elsewhere(site, store, admin, key, line, capsys):
+    StaffNotes(store).add(BOB, ALICE, "a note")
+    before = site.zrange(key, 0, -1, withscores=True)
+    site.zadd(key, {line: 1.9e12})
+    for page in ("/moderation/log/", "/moderation/people/bob/"):
+        assert admin.get(page).status_code == 200
+    assert doctor_findings(capsys)[0] == {LINES.format(key.partition(":")[0]): 1}
+    doctor_findings(capsys, "--fix")
+    assert doctor_findings(capsys)[0] == {}
+    assert site.zrange(key, 0, -1, withscores=True) == before
+    assert site.hgetall(f"damaged:{key}:values") == {line: "1900000000000.0"}
+
+
+@pytest.mark.parametrize("key", ["log:2026", "acts:2"])
+def test_a_line_gets_its_time_again(site, key, capsys):
+    before = site.zrange(key, 0, -1, withscores=True)
+    site.zadd(key, dict.fromkeys(site.zrange(key, 0, -1), "-5"))
+    assert doctor_findings(capsys, "--fix")[0] == {LINES.format(key.partition(":")[0]): len(before)}
+    assert site.zrange(key, 0, -1, withscores=True) == before
 
 
 def test_what_is_no_state_has_no_repair(site, capsys):

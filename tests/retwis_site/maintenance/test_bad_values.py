@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.checks import AT_ONCE
 from retwis_site.maintenance.key_checks import KeyChecks
+from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
@@ -225,6 +226,16 @@ def test_a_field_that_is_no_json_is_named_and_kept_elsewhere(site, browser, key,
     assert doctor(capsys) == (0, {}, {})
     assert not site.hexists(key, field)
     assert site.hgetall(f"damaged:{key}:values") == {field: value}
+
+
+@pytest.mark.parametrize(("score", "right"), [("-5", 0), ("-inf", 0), ("1e300", LARGEST_ID), ("inf", float("inf"))])
+def test_an_end_that_is_no_time_is_named_and_becomes_the_nearest(site, browser, alice, score, right, capsys):
+    site.zadd("muted_words:1", {"home hide spam": score})
+    assert browser(alice).get("/settings/words/").status_code == 200
+    found = doctor(capsys, "--fix")[1]
+    assert found == ({} if score == "inf" else {VALUES: 1})
+    assert site.zscore("muted_words:1", "home hide spam") in ({right} if right else {None})  # what has ended goes
+    assert doctor(capsys) == (0, {}, {})
 
 
 def test_the_author_of_a_post_is_repaired_from_the_list_of_their_posts(site, capsys):
