@@ -10,7 +10,7 @@ from functools import cache, partial
 from math import inf
 from threading import Event
 
-from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
@@ -286,11 +286,18 @@ class OutboxChecks(Searcher):
 
     def _carry_out(self, key: str, job: str) -> None:
         """Finish a job now, as a later worker would, but without turns: no other job waits here. A member that is not a
-        valid job is removed."""
+        valid job is removed. One that the store refuses stays, and stops no other."""
         handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT, turn=inf)
         outcome: object = None
-        with suppress(*MALFORMED):
+        try:
             outcome = handler(self._store, claim) if handler is not None else None
+        except MALFORMED:
+            pass
+        except StoreReadOnly:
+            raise
+        except StoreRefused as error:
+            logger.error("%s: cannot be finished, left where it is: %s", _label(job), error)
+            return
         if key != keys.outbox(job):
             self._store.zrem(key, job)
         if outcome is PUT_OFF:

@@ -257,6 +257,15 @@ def test_a_job_that_a_worker_has_claimed_is_not_overdue(site, capsys):
     assert doctor(capsys, "--fix") == (0, {}, {})
 
 
+@pytest.mark.parametrize("where", ["outbox", "set_aside"])
+def test_a_job_that_the_store_refuses_stops_no_other(site, capsys, caplog, where):
+    refused = "recount:1:likes:nan:x:y"  # no score is that
+    site.zadd(where, {refused: LONG_AGO} | {f"follow:2:1:{number}": LONG_AGO for number in range(20)})
+    assert doctor(capsys, "--fix")[1] == {"overdue jobs" if where == "outbox" else "dead letters": 21}
+    assert site.zrange(where, 0, -1) == [refused]
+    assert "recount:1: cannot be finished, left where it is: the store refused" in caplog.text
+
+
 def test_a_dead_letter_is_reported_and_finished_once_it_can_be(site, store, bob, capsys):
     site.zadd("outbox", {"follow:2:3:abc": LONG_AGO})
     site.zrem("following:2", 3)
