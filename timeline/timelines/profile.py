@@ -49,7 +49,6 @@ from timeline.relations.relations import (
     FOLLOW_COUNTS,
     MUTE,
     Between,
-    Blocks,
     FollowCounts,
     InCommon,
     ask_between,
@@ -574,20 +573,20 @@ def _note_counts(uid: int, counts: FollowCounts) -> None:
 
 def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:
     """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows, without
-    those whom the viewer mutes: as on their profiles. Three round trips, four with such followers. None of those who
-    block the viewer. Raises NotSignedIn."""
+    those whom the viewer mutes: as on their profiles. So there is nobody for a person who blocks the viewer, or whose
+    account is suspended or deleted. Three round trips, four with such followers. Raises NotSignedIn."""
 
-    def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, tuple[FollowCounts, Blocks]]]]:
-        mine = ask_follow_counts(pipe, me)
+    def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, FollowCounts]]]:
+        mine, known = ask_follow_counts(pipe, me), ask_people(pipe, people)
         theirs = {uid: (ask_follow_counts(pipe, uid), ask_blocks(pipe, me, uid)) for uid in people}
         yield
-        return mine.value, {uid: (counts.value, blocks.value) for uid, (counts, blocks) in theirs.items()}
+        shown = {uid for uid, (_, blocks) in theirs.items() if uid in known.value and not blocks.value.theirs}
+        return mine.value, {uid: counts.value for uid, (counts, _) in theirs.items() if uid in shown}
 
     me, (own, theirs) = viewer.ask_as_user(reading)
     comparisons = {
         uid: compare(keys.following(me.uid), own.following, keys.followers(uid), counts.followers)
-        for uid, (counts, blocks) in theirs.items()
-        if not blocks.theirs
+        for uid, counts in theirs.items()
     }
     smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
     shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller[one[1]]), comparisons.items())

@@ -11,6 +11,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from accounts.facts.facts import Fact, save_profile
 from accounts.users.names import NameIndex
+from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
 from tests.support.people import register
 from tests.support.pictures import picture_file
@@ -162,6 +163,20 @@ def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
     ]
     Mutes(store).mute(alice.user.uid, bob.user.uid)  # named on no profile either
     assert App(alice).json("GET", "/api/v1/accounts/familiar_followers", asked)[0]["accounts"] == []
+
+
+@pytest.mark.parametrize("hides", [("state", "suspended"), ("deleted", "1"), None])
+def test_followers_are_named_of_nobody_whose_profile_the_viewer_does_not_see(store, raw, alice, bob, carol, hides):
+    for who, whom in ((alice, bob), (bob, carol)):
+        Follows(store).follow(who.user.uid, whom.user.uid)
+    if hides is None:
+        BlockedPeople(store).block(carol.user.uid, alice.user.uid)
+    else:
+        raw.hset(f"user:{carol.user.uid}", *hides)
+    Memory.clear_all()
+    asked = {"id[]": [carol.user.uid]}
+    assert App(alice).ask("GET", f"/api/v1/accounts/{carol.user.uid}").status_code == 404
+    assert App(alice).json("GET", "/api/v1/accounts/familiar_followers", asked) == []
 
 
 def test_cursors_of_people_are_numbers_since_apps_for_ios_read_the_digits_alone(store, raw, alice, app, bob, carol):
