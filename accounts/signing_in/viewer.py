@@ -24,7 +24,7 @@ from accounts.users.entities import NotSignedIn, Role, Sanction, State, User, Vi
 from accounts.users.repository import IMPOSED, PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
-from retwis_site.identity import Site, ask_site, current_site, shown_site
+from retwis_site.identity import FOR_STAFF, Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import digest_of, stored_id
@@ -334,9 +334,12 @@ class Viewer:
         return True
 
     def _of_staff(self, me: int, asked: Result[OfStaff] | None) -> OfStaff:
-        """What only the pages of staff need to know of the viewer. One round trip when it was not asked yet."""
+        """What only the pages of staff need to know of the viewer. Nothing waits for one to whom these pages are closed
+        until they have a second factor. One round trip when it was not asked yet."""
         _staff.put(me, True)
-        return answer(self._store, ask_of_staff, me) if asked is None else asked.value
+        waiting, has_factor = answer(self._store, ask_of_staff, me) if asked is None else asked.value
+        is_open = has_factor or self.site.second_factor != FOR_STAFF
+        return waiting if is_open else {}, has_factor
 
     def _note_use(self, me: int, opened: Opened) -> None:
         """Write the hour in which a session or token is used. One round trip an hour; else none. An app lives for as

@@ -11,6 +11,8 @@ from accounts.recovery.codes import ResetLinks
 from accounts.users.entities import Role
 from tests.support.command_output import refuses, said
 from tests.support.people import NEW_PASSWORD, PASSWORD, log_in
+from tests.support.protocols.reports import BOB, report
+from tests.support.stored_keys import publish
 from tests.support.stores.seam import killed_before_round_trip
 
 PAGES = ["/moderation/", "/moderation/joining/", "/moderation/site/", "/moderation/people/bob/"]
@@ -35,6 +37,25 @@ def test_the_site_may_require_one_of_staff(browser, store, raw, alice, bob, app,
     call_command("site", "second_factor=", verbosity=0)
     raw.delete("credentials:1")
     assert client.get(PAGES[0]).status_code == 200
+
+
+def test_until_then_no_other_page_tells_what_only_staff_may_know(browser, store, raw, alice, bob, app):
+    """Who has found out the password of a moderator learns nothing about reports."""
+    Roles(store).give(1, Role.MODERATOR)
+    post = publish(raw, store, bob, "Hello")
+    report(store, 99, BOB, pid=post)
+    client, told = browser(log_in(store)), ["Moderation (1)", "1 report<", "/moderation/people/bob/"]
+    pages = ["/@bob/more/", f"/@bob/{post}/more/"]
+
+    def said():
+        return [[words in client.get(url).content.decode() for words in told] for url in pages]
+
+    assert said() == [[True] * 3] * 2
+    call_command("site", "second_factor=staff", verbosity=0)
+    assert said() == [[False] * 3] * 2
+    assert 'href="/moderation/"' in client.get("/").content.decode()  # leads to the page that says what is missing
+    app.add(store)
+    assert said() == [[True] * 3] * 2
 
 
 def test_an_admin_requires_it_on_a_page_and_no_other_value_turns_it_off(browser, store, raw, alice):
