@@ -150,10 +150,12 @@ def show_some(call: Call) -> object:
 
 def edit(call: Call) -> object:
     """A text that is not sent stays. Of a picture only the description changes. Raises NoSuchPost, also for another
-    author's; DescriptionMissing."""
+    author's, and for a repost; DescriptionMissing."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
     post = Threads(connect()).one(call.viewer, pid, nothing_more)
+    if post.author.uid != me.uid or post.pid != pid:  # before anything of it is compared with what was sent
+        raise NoSuchPost(pid)
     _refuse_other_pictures(sent, post.media)
     said = [
         Picture(one["id"], alt=alt_of(one["description"]))
@@ -169,7 +171,7 @@ def edit(call: Call) -> object:
     except TooManyEdits as refused:
         raise Invalid(str(refused.message)) from refused
     if code := _language(sent):
-        Posts(connect()).say_language(pid, code)
+        Posts(connect()).say_language(me.uid, pid, code)
     return _shown(call, pid)
 
 

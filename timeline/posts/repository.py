@@ -309,8 +309,10 @@ class Posts(Repository):
             job.hand_over()
         return True
 
-    def say_language(self, pid: int, code: str) -> None:
-        """Note in which language a post is, which its author has just edited. One round trip."""
+    def say_language(self, uid: int, pid: int, code: str) -> None:
+        """Note in which language a post of user `uid` is. Two round trips. Raises NoSuchPost (also for another
+        author's, and for a repost), PostDeleted."""
+        self._editable(uid, pid)
         self._store.hset(keys.post(pid), {"language": code})
 
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:

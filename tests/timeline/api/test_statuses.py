@@ -7,7 +7,9 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
+from timeline.posts.entities import NoSuchPost
 from timeline.posts.feature import POSTS
+from timeline.posts.repository import Posts
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.relations import FOREVER, BlockedPeople, Follows, Likes, Mutes
 
@@ -215,6 +217,28 @@ def test_an_author_edits_and_deletes(store, raw, alice, bob):
     assert deleted == {**edited, "text": "second"}
     assert raw.hget("post:1", "deleted")
     assert app.ask("GET", "/api/v1/statuses/1").json() == {"error": "Record not found"}
+
+
+@pytest.mark.parametrize("sent", [{}, {"language": "fr"}, {"language": "fr", "sensitive": "1"}, {"status": "mine"}])
+@pytest.mark.parametrize("what", ["another's", "a repost", "deleted"])
+def test_only_its_author_edits_a_status_whatever_is_sent(store, raw, alice, bob, sent, what):
+    app, other = App(alice), App(bob)
+    publish(app, "first", language="de")
+    number = app.json("POST", "/api/v1/statuses/1/reblog")["id"] if what == "a repost" else "1"
+    if what == "deleted":
+        publish(other, "a reply", in_reply_to_id="1")
+        app.json("DELETE", "/api/v1/statuses/1")
+    before = {key: raw.hgetall(key) for key in raw.keys("post:*")}
+    answer = (other if what == "another's" else app).ask("PUT", f"/api/v1/statuses/{number}", sent)
+    assert (answer.status_code, answer.json()) == (404, {"error": "Record not found"})
+    assert {key: raw.hgetall(key) for key in raw.keys("post:*")} == before
+
+
+def test_a_language_is_said_of_ones_own_posts_alone(store, raw, alice, bob):
+    publish(App(alice), "first", language="de")
+    with pytest.raises(NoSuchPost):
+        Posts(store).say_language(bob.user.uid, 1, "fr")
+    assert raw.hget("post:1", "language") == "de"
 
 
 def test_a_thread_has_its_posts_in_order(store, alice, bob):
