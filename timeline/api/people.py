@@ -33,6 +33,7 @@ from timeline.moderation.views import REPORTS
 from timeline.people.directory import FollowPages, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden
+from timeline.posts.reading.visibility import hidden_among, unseen_by
 from timeline.relations import relations
 from timeline.relations.actions import why_not_followed
 from timeline.relations.feature import BLOCKS, FOLLOWS
@@ -342,6 +343,14 @@ def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Ent
     return account_of(origin, user, profile)
 
 
+def _read_findable(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
+    """The same of a person whom a list may name. One more round trip for one whom staff has hidden."""
+    user, profile = yield from read_profile_now(pipe, me, uid)
+    if (yield from unseen_by(pipe, me, hidden_among([user]))):
+        raise NoSuchUser(user.username)
+    return account_of(origin, user, profile)
+
+
 def account(call: Call) -> object:
     return call.viewer.ask(lambda pipe, me: _read_seen(pipe, origin_of(call.request), me, call.id))
 
@@ -356,8 +365,13 @@ def lookup(call: Call) -> object:
 
 def account_named(call: Call, username: str) -> Entity:
     """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
+    return _named(call, username, _read_seen)
+
+
+def _named(call: Call, username: str, read: Callable[[Pipe, str, int | None, int], Reading[Entity]]) -> Entity:
+    """Round trips and errors of `read`; also AccountDeleted."""
     origin = origin_of(call.request)
-    _, found = call.viewer.ask_about(username, lambda pipe, me, them: _read_seen(pipe, origin, me, them))
+    _, found = call.viewer.ask_about(username, lambda pipe, me, them: read(pipe, origin, me, them))
     return found
 
 
@@ -391,7 +405,7 @@ def search(call: Call) -> object:
 def accounts_found(call: Call, typed: str) -> list[Entity]:
     """The people of this site whom a text means, as on the page that finds people: at most `limit`, from `offset` on.
     Whoever has exactly this name comes first, also when the viewer mutes or blocks them: apps find people so before
-    they undo it."""
+    they undo it. Whom staff has hidden is found by their followers alone."""
     name = name_in(call, typed) if "@" in typed.strip()[1:] else typed
     query = search_query(name or "")
     first, limit = call.sent.whole("offset"), call.sent.number("limit", MOST, MOST)
@@ -401,7 +415,7 @@ def accounts_found(call: Call, typed: str) -> list[Entity]:
     accounts = accounts_listed(call, found[first : first + limit])
     if query and not first and not any(one.user.username.lower() == query.lower() for one in found):
         with suppress(NotFound, Gone, NotShown):
-            accounts = [account_named(call, query), *accounts][:limit]
+            accounts = [_named(call, query, _read_findable), *accounts][:limit]
     return accounts
 
 

@@ -152,6 +152,27 @@ def test_followers_and_followed_people_come_in_pages(store, raw, alice, bob, car
     assert app.ask("GET", at).status_code == 404
 
 
+def test_a_person_whom_staff_has_hidden_is_found_by_their_followers_alone(store, raw, alice, bob, carol):
+    """As on the page that finds people, also by the whole name; what knows the id or the address leads there."""
+    Follows(store).follow(carol.user.uid, bob.user.uid)
+    raw.hset("user:2", "state", "hidden")
+    Memory.clear_all()
+
+    def found(user, query):
+        everything = App(user).json("GET", "/api/v2/search", {"q": query})["accounts"]
+        if user is not None:
+            assert App(user).json("GET", "/api/v1/accounts/search", {"q": query}) == everything
+        return [one["acct"] for one in everything]
+
+    for query in ("bo", "bob", "@bob", "bob@testserver"):
+        assert found(alice, query) == found(None, query) == []
+        assert found(carol, query) == ["bob"]
+    assert found(bob, "bob") == ["bob"]
+    for user in (alice, None):
+        assert App(user).json("GET", "/api/v2/search", {"q": "http://testserver/@bob"})["accounts"][0]["acct"] == "bob"
+        assert App(user).json("GET", "/api/v1/accounts/lookup", {"acct": "bob"})["acct"] == "bob"
+
+
 def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
     for who, whom in ((alice, bob), (bob, carol)):
         Follows(store).follow(who.user.uid, whom.user.uid)
