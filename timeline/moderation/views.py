@@ -421,17 +421,18 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
-    leads back to the page that has the form. Raises AccountDeleted when nothing is left of it."""
+    leads back to the page that has the form. Raises NoSuchUser; AccountDeleted, also before a worker has removed it."""
     store = connect()
-    author = Users(store).find(username)
-    if author is None:
-        raise Http404
+    record = person_record(store, username)
+    if record.deleted is not None:
+        raise AccountDeleted(username)
+    author = record.user.uid
     if not may_see(store, me.uid, author):
         return _about_oneself(request)
     found = queue.own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
-        raise Http404 if person_record(store, username).deleted is None else AccountDeleted(username)
+        raise Http404
     form = ReasonForm(typed(request))
     if form.is_valid() and found:
         with _refusals_on(form):

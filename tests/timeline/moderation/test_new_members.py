@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from accounts.users.accounts import AccountDeletion
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator
 from tests.support.stored_keys import publish
@@ -41,3 +42,17 @@ def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(staff, 
     page = staff.get("/moderation/new/").content.decode()
     assert "Buy mine!" in page
     assert page.count("No posts yet") == 1
+
+
+def test_nothing_of_a_deleted_account_is_shown_before_a_worker_has_removed_it(staff, store, bob):
+    """One command hides all of it, from staff too."""
+    way = "/moderation/people/bob/1/"
+    assert "Buy!" in staff.get(way).content.decode()
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    page = staff.get("/moderation/new/").content.decode()
+    assert "Buy!" not in page
+    assert "/moderation/people/bob/" not in page
+    assert "/moderation/people/Alice/" in page
+    for answer in (staff.get(way), staff.post(way, {"reason": "Ads"})):
+        assert answer.status_code == 410
+        assert "Buy!" not in answer.content.decode()
