@@ -61,7 +61,8 @@ TALKING := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/main
 test-topologies: $(VENV)/.installed-test
 	$(MAKE) test-cluster test-twemproxy test-sentinel TESTS="$(TALKING)"
 
-# The suite with the newest Python and the Django for it, or TESTS of it.
+# The suite with the newest Python and the Django for it, or TESTS of it. With SAMPLE=1 one test of each file, and a
+# tenth of the others.
 NEWEST := python3.13
 PLACES := $(HOME)/.pyenv/versions/3.13*/bin $(subst :, ,$(PATH))
 FOUND := $(firstword $(wildcard $(PLACES:%=%/$(NEWEST))))

@@ -61,8 +61,8 @@ def _uses_a_store(item: pytest.Item) -> bool:
     return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around what pytest does for `-m`
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Mark the tests that use no store, and deselect them on several servers. Deselect those too that need another
     topology, or a real server on a run without one, or that a sample leaves out."""
     for item in items:
@@ -81,13 +81,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
-    excluded = {item: is_excluded(item) for item in items}
+    _leave_out(config, items, is_excluded)
+    yield
     if sampling.CASES:
-        names = {item.nodeid for item in items if item.get_closest_marker("faults")}
-        left_out = names - sampling.drawn(names, sampling.CASES, SEED)
-        excluded = {item: out or item.nodeid in left_out for item, out in excluded.items()}
-    items[:] = [item for item in items if not excluded[item]]
-    config.hook.pytest_deselected(items=[item for item in excluded if excluded[item]])
+        chosen = sampling.drawn([item.nodeid for item in items], sampling.CASES, SEED)
+        _leave_out(config, items, lambda item: item.nodeid not in chosen)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable[[pytest.Item], bool]) -> None:
+    out = {item: is_out(item) for item in items}
+    items[:] = [item for item in items if not out[item]]
+    config.hook.pytest_deselected(items=[item for item in out if out[item]])
 
 
 def pytest_collection_finish() -> None:

@@ -1,5 +1,5 @@
-"""A sample of the tests with faults: `SAMPLE=1 SEED=7` runs one case of each file and a tenth of the others, and makes
-long tests shorter.
+"""A sample of the tests that a run has chosen: `SAMPLE=1 SEED=7` runs one case of each file and a tenth of the others,
+and makes long tests shorter.
 
 Each process of a run draws for itself, by the seed and the names of the tests alone, so all of them draw the same.
 """
