@@ -284,12 +284,32 @@ class Sanctions(Repository):
         act = read_act(keys.user(uid), answer) if answer is not None else None
         if act is not None:
             if act.what == GRANTED and present == act_id:
-                Users(self._store).write(uid, NO_SANCTION)
+                self._end(uid, act_id)
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
                 recount_later(self._store, uid)
+
+    def _end(self, uid: int, act_id: str) -> None:
+        """End what this act has imposed. One round trip; one more for each act that came meanwhile.
+
+        No command ends a sanction only if it is this one. So what was replaced is read in the same round trip, and put
+        back where it was another's; that swap may meet the next one, until one has replaced what it expected."""
+        fields: Mapping[str, str] = NO_SANCTION
+        while True:
+            pipe = self._store.pipeline()
+            replaced = pipe.hmget(keys.user(uid), IMPOSED)
+            pipe.hset(keys.user(uid), fields)
+            deleted = pipe.hget(keys.user(uid), "deleted")
+            pipe.execute()
+            if deleted.value is not None:
+                Users(self._store).take_back(uid, IMPOSED)
+                return
+            before = {name: text or NO_SANCTION[name] for name, text in zip(IMPOSED, replaced.value, strict=True)}
+            if before["state_act"] == act_id:
+                return
+            fields, act_id = before, fields["state_act"]
 
 
 def _last_of(acts: Sequence[Act]) -> Act | None:

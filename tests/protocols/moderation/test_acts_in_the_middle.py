@@ -114,6 +114,22 @@ def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
         assert_all_agree(store, raw, step)
 
 
+@pytest.mark.parametrize("comes", [State.SUSPENDED, State.HIDDEN])
+def test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile(store, raw, comes):
+    """It was against the earlier one. What another moderator has imposed since then stands, or was never imposed."""
+    for _ in range(seam.examples(ROUNDS)):
+        for step in seam.each_moment():
+            make_moderated_site(raw)
+            impose(store, State.FROZEN)()
+            appeal(store)()
+            drain(store, "worker")
+            with seam.before_part(step, attempt(impose(store, comes, OTHER), Refused)):
+                attempt(answer(store, granted=True), Refused)()
+            assert_all_agree(store, raw, step)
+            imposed = [act["id"] for act in acts_in_log(raw) if act["what"] == comes]
+            assert raw.hmget("user:3", "state", "state_act") == ([comes, *imposed] if imposed else ["", ""]), step
+
+
 def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(store, raw):
     """The other one was killed before its commit. Its worker must not remove the job of this one."""
     for kill in itertools.count(2):
