@@ -204,8 +204,7 @@ def finish_picture(store: Store, job: Claim | Job) -> None:
     _job, _uid, kind, removal = job.name.split(":", 3)
 
     def take_out(digest: str) -> None:
-        if store.hget(keys.user(uid), kind) == digest:
-            Users(store).take_back(uid, [kind])
+        if Users(store).take_out(uid, kind, digest):
             forget(uid)
 
     carry_out_removal(store, removal, take_out)

@@ -101,6 +101,27 @@ class Users(Repository):
         """Remove fields that were written while the account was deleted. One round trip."""
         for_each(self._store, lambda pipe, field: pipe.hdel(keys.user(uid), field), fields)
 
+    def take_out(self, uid: int, field: str, text: str) -> bool:
+        """Remove a field that has this text; returns False when it has another, which stays. Two round trips; one when
+        it has another, up to four when that comes meanwhile.
+
+        No command removes a field only if it has this text. So it is read again in the round trip that removes it, and
+        another text is put back, unless a newer one is there."""
+        if self._store.hget(keys.user(uid), field) != text:
+            return False
+        pipe = self._store.pipeline()
+        removed = pipe.hget(keys.user(uid), field)
+        pipe.hdel(keys.user(uid), field)
+        pipe.execute()
+        if removed.value is None or removed.value == text:
+            return True
+        pipe.hsetnx(keys.user(uid), field, removed.value)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+            self.take_back(uid, [field])
+        return False
+
 
 def ask_how_many(pipe: Pipe) -> Reply[int]:
     """The number of users. One command."""

@@ -78,8 +78,7 @@ class Pins(Repository):
 
     def unpin(self, uid: int, pid: int) -> None:
         """Pin this post no longer. Two round trips; one when another post is pinned."""
-        if self._store.hget(keys.user(uid), "pinned") == str(pid):
-            self._store.hdel(keys.user(uid), "pinned")
+        Users(self._store).take_out(uid, "pinned", str(pid))
 
 
 # The id of the post that a user has pinned; None for none. One command.

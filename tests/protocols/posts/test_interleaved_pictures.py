@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from accounts.community.acts import remove_picture
 from accounts.community.log import Act
+from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureRefused, Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
@@ -15,7 +17,7 @@ from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.stored_keys import drain_due, noted
-from tests.support.stores.seam import each_moment, examples, killed_before_part, killed_before_round_trip
+from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part, killed_before_round_trip
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff
@@ -110,6 +112,22 @@ def test_nothing_of_the_pictures_of_a_deleted_post_is_left(store, raw, layout):
         assert not [name for name in names if name == "media" or name.startswith("alt:")], (seed, names)
         drain_due(store, raw)
         assert list(raw.zrange("media_sizes", 0, -1)) == [], seed
+
+
+def test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays(store, raw):
+    act = Act(what="", by=BOB, whom=ALICE)
+    for _ in range(examples(5)):
+        for step in each_moment():
+            make_small_site(raw)
+            for colour in ("red", "blue"):
+                Pictures(store).add(ALICE, decoded_picture(colour))
+            ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, RED)
+            choice = lambda: ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, BLUE)  # noqa: E731
+            with before_part(step, choice) as chosen:
+                remove_picture(store, act, ProfilePicture.PICTURE, RED, blocks=False)
+            drain_due(store, raw)
+            assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
+            assert raw.exists(f"media:{BLUE}"), step
 
 
 LOOK = "f0" * 16

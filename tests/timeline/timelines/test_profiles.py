@@ -9,12 +9,13 @@ import pytest
 from retwis_site.store.client import answer
 from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
+from tests.support.stores.seam import before_part, each_moment
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.visibility import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
-from timeline.timelines.profile import compare
+from timeline.timelines.profile import Pins, compare
 
 
 def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, raw):
@@ -312,6 +313,15 @@ def test_a_post_can_be_unpinned(shown, member, raw):
     member.post("/@Alice/2/unpin/")
     assert shown() == [3, 2, 1]
     assert raw.hget("user:1", "pinned") is None
+
+
+def test_a_pin_on_one_device_stays_while_another_one_unpins_the_post_before(store, raw):
+    write_posts(raw, 1, [1, 2])
+    for step in each_moment():
+        Pins(store).pin(1, 1)
+        with before_part(step, lambda: Pins(store).pin(1, 2)) as pinned:
+            Pins(store).unpin(1, 1)
+        assert raw.hget("user:1", "pinned") == ("2" if pinned else None), step
 
 
 def test_the_menu_of_a_pinned_post_offers_its_author_to_unpin(browser, alice, bob, raw):
