@@ -21,6 +21,11 @@ MIDDLE, KILLED = (
     f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
 )
 NUMBERS = "tests/protocols/moderation/test_interleaved_numbers.py"
+GRANTED = f"{ACTS}::test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile"
+PICTURE = (
+    "tests/protocols/posts/test_interleaved_pictures.py::"
+    "test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays"
+)
 DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
 
 MUTANTS = [
@@ -51,6 +56,20 @@ MUTANTS = [
         "        if not Users(job.store).write(act.whom, fields | act.evidence()):\n",
         "        if not Users(self._store).write(act.whom, fields | act.evidence()):\n",
         SANCTIONS,
+    ),
+    Mutant(
+        "appeal: what was granted ends what stands by then",
+        "accounts/community/sanctions.py",
+        '            if before["state_act"] == act_id:\n',
+        "            if before:\n",
+        (GRANTED,),
+    ),
+    Mutant(
+        "profile: staff removes the picture that stands by then",
+        "accounts/users/repository.py",
+        "        if removed.value is None or removed.value == text:\n",
+        "        if removed.value != '':\n",
+        (PICTURE,),
     ),
     Mutant(
         f"appeal: {JOINS}",
