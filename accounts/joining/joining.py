@@ -89,11 +89,21 @@ class Applications(Repository):
         asked = Application(username, password, why, int(time.time()))
         job = Outbox(self._store).add(f"applied:{asked.member}")
         pipe = job.store.pipeline()
-        for one in old_refusals(stored, MOST_WAITING - waiting):
-            pipe.hdel(keys.applications(), one.username.lower())
+        old = {one.username.lower(): one for one in old_refusals(stored, MOST_WAITING - waiting)}
+        removed = {name: pipe.hget(keys.applications(), name) for name in old}
+        for name in old:
+            pipe.hdel(keys.applications(), name)
         added = pipe.hsetnx(keys.applications(), username.lower(), stored_application(asked))
         pipe.execute()
-        if not added.value:
+        newer = {name: text.value for name, text in removed.items() if text.value is not None}
+        newer = {name: text for name, text in newer.items() if read_application(text) != old[name]}
+        for name, text in newer.items():  # it was made since the old one was read, and comes back
+            if name == username.lower():
+                pipe.hset(keys.applications(), {name: text})
+            else:
+                pipe.hsetnx(keys.applications(), name, text)
+        pipe.execute()
+        if not added.value or username.lower() in newer:
             job.done()
             raise NameTaken(username)
         with job.ending():

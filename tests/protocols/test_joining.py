@@ -10,13 +10,13 @@ import pytest
 
 from accounts.community.acts import APPROVED, Answers
 from accounts.joining import joining
-from accounts.joining.joining import Applications, Invitations, Joining, NotInvited
+from accounts.joining.joining import KEPT, Application, Applications, Invitations, Joining, NotInvited
 from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, Refused
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.joining import assert_one_answer, assert_sound, assert_uses_are_accounts
 from tests.support.stored_keys import drain_due, noted
-from tests.support.stores.seam import examples, killed_before_round_trip
+from tests.support.stores.seam import before_part, each_moment, examples, killed_before_round_trip
 
 MODERATOR, OTHER = 7, 8  # uids
 
@@ -69,6 +69,42 @@ def test_an_application(store, raw, step):
     assert raw.hkeys("applications") == ["dora"]
     assert raw.zrange("applicants", 0, -1) == [f"dora:{asked.at}"]
     assert_sound(raw)
+
+
+def test_who_applies_again_while_old_refusals_go_is_not_forgotten(store, raw):
+    refused = Application("Dora", "argon2$hash", "First.", 5, int(time.time()) - KEPT - 60)
+    for _ in range(examples(20)):
+        for step in each_moment():
+            raw.flushall()
+            raw.hset("applications", "dora", joining.stored_application(refused))
+            with before_part(step, lambda: Applications(store).apply("Dora", "argon2$hash", "Again.")):
+                Applications(store).apply("erik", "argon2$hash", "Me too.")
+            finish_jobs(store, raw)
+            waiting = {one.username for one in Applications(store).all()}
+            assert waiting == ({"Dora", "erik"} if step.has_come else {"erik"}), step
+            assert raw.zcard("applicants") == len(waiting), step
+
+
+def test_of_two_who_apply_for_the_name_of_an_old_refusal_the_first_one_waits(store, raw):
+    refused = Application("Dora", "argon2$hash", "Old.", 5, int(time.time()) - KEPT - 60)
+
+    def apply(why, taken):
+        try:
+            Applications(store).apply("Dora", "argon2$hash", why)
+        except NameTaken:
+            taken.append(why)
+
+    for _ in range(examples(20)):
+        for step in each_moment():
+            raw.flushall()
+            raw.hset("applications", "dora", joining.stored_application(refused))
+            taken = []
+            with before_part(step, partial(apply, "First.", taken)):
+                apply("Second.", taken)
+            finish_jobs(store, raw)
+            [waiting] = Applications(store).all()
+            assert waiting.why not in taken, step
+            assert len(taken) == step.has_come, step
 
 
 @pytest.mark.parametrize("step", range(19))
