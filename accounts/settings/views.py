@@ -469,7 +469,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     which = request.POST.get("end", "")
     if which == OTHERS:
         here = next((session for session in found if session.secret == request.viewer.secret), None)
-        return _end_others(request, me, here)
+        return _end_others(request, me, here, stored.get("generation", ""))
     ended = [session.secret for session in found if session.number == which]
     for secret in ended:
         Sessions(connect()).end(me.uid, secret)
@@ -495,13 +495,13 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[DeviceRo
     return sorted(found, key=lambda row: not row.is_here)
 
 
-def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpResponse:
+def _end_others(request: RetwisRequest, me: User, here: Session | None, present: str) -> HttpResponse:
     """All sessions end, and this browser gets a new one: two steps, each of them whole. The new one is as old as the
     one before: nobody has typed a password. A browser with the official secret, whose age is not known, logs in
-    again."""
-    generation = Sessions(connect()).end_all(me.uid)
+    again; so does one whose session has ended meanwhile. `present`: the generation of that."""
+    generation = Sessions(connect()).end_others(me.uid, present)
     guards.log_account_event(request, "logged out all other devices", me)
-    if here is None:
+    if here is None or not generation:
         return guards.logged_out(request, _("You are logged out on all your devices."))
     messages.success(request, _("All your other devices are logged out."))
     return guards.begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)

@@ -51,10 +51,11 @@ MUTANTS = [
     Mutant(
         "password: a change writes no generation, and ends the sessions one by one",
         "accounts/signing_in/sessions/repository.py",
-        '        self._rotate(uid, secret, {**fields, "generation": generation})\n',
-        """        self._rotate(uid, secret, fields)
+        '        return generation, self._rotate(uid, secret, {**fields, "generation": generation})\n',
+        """        replaced = self._rotate(uid, secret, fields)
         stored = self._store.hgetall(keys.user(uid))
         self.remove(uid, {name.removeprefix(SESSIONS.first) for name in stored if name.startswith(SESSIONS.first)})
+        return generation, replaced
 """,
         (f"{INTERLEAVINGS}::test_after_logouts_and_a_password_change_one_secret_signs_in",),
     ),

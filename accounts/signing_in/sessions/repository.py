@@ -98,7 +98,14 @@ class Sessions(Repository):
     def end_all(self, uid: int) -> str:
         """End every session, on each device. Returns the generation of those that follow. Six round trips; two more
         when there are sessions with a secret of their own."""
-        return self._end_generation(uid, {})
+        return self._end_generation(uid, {})[0]
+
+    def end_others(self, uid: int, present: str) -> str:
+        """End every session. Returns the generation of the one with which the browser that asks goes on; empty when
+        that has ended, too: `present`, the generation of its session, was no longer the user's. So it outlives no
+        password change that comes between. Round trips as for `end_all`."""
+        generation, replaced = self._end_generation(uid, {})
+        return generation if replaced == present else ""
 
     def change_password(self, uid: int, password: str, spent: Iterable[str] = ()) -> str:
         """Set another password (a Django hash) and end every session. Returns the generation of those that follow.
@@ -108,23 +115,26 @@ class Sessions(Repository):
         password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
         after it.
         """
-        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, users.SPENT)})
+        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, users.SPENT)})[0]
 
-    def _end_generation(self, uid: int, fields: Mapping[str, str]) -> str:
+    def _end_generation(self, uid: int, fields: Mapping[str, str]) -> tuple[str, str]:
+        """The new generation, and the one that it has replaced."""
         generation = nonce()
         secret = str(self._store.hget(keys.user(uid), "auth") or "")
-        self._rotate(uid, secret, {**fields, "generation": generation})
-        return generation
+        return generation, self._rotate(uid, secret, {**fields, "generation": generation})
 
-    def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
-        """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
+    def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> str:
+        """Replace the official secret, and write these fields with it. Returns the generation until then. Five round
+        trips; two more as for `end_all`."""
         job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
         pipe = job.store.pipeline()
+        before = pipe.hget(keys.user(uid), "generation")
         pipe.hset(keys.user(uid), {**fields, "auth": users.new_secret()})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
         with job.ending():
             Sessions(job.store).settle(uid, old, stored.value)
+        return before.value or ""
 
     def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove what a new

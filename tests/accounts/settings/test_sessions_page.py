@@ -3,9 +3,16 @@
 import re
 
 import pytest
+from django.conf import settings
 
+from accounts.signing_in.sessions.entities import Device
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User, Verified
+from retwis_site.store import keys
 from retwis_site.store.rate_limits import RateLimits
-from tests.support.people import log_in, signed_in
+from tests.support.people import Login, log_in, signed_in
+from tests.support.stores.seam import before_part, each_moment
 
 URL = "/settings/sessions/"
 EVERYWHERE = "/settings/sessions/everywhere/"
@@ -28,6 +35,25 @@ def test_it_lists_each_device_in_words_and_no_secret(browser, store, alice):
     assert len(numbers(page)) == 1
     for login in (here, phone, alice):
         assert login.secret not in page
+
+
+@pytest.mark.parametrize("ends", ["end_all", "change_password"])
+def test_who_ends_the_other_sessions_is_not_left_in_when_all_of_them_end_meanwhile(browser, store, alice, ends):
+    """Somebody has stolen a session. Its owner has ended all of them, on another device or by a new password."""
+    arguments = () if ends == "end_all" else ("another hash",)
+    for step in each_moment():
+        thief = browser(Login(alice.user, opened(store)))
+        with before_part(step, lambda: getattr(Sessions(store), ends)(1, *arguments)):
+            thief.post(URL, {"end": "others"})
+        secret = thief.cookies[settings.AUTH_COOKIE].value
+        assert Viewer(store, secret).user.is_authenticated == (not step.has_come), step
+    assert step > 5
+
+
+def opened(store):
+    """A session of alice, whatever her password is."""
+    generation = str(store.hget(keys.user(1), "generation") or "")
+    return Sessions(store).open(Verified(User(1, "Alice"), generation), Device())
 
 
 def test_a_device_of_which_nothing_is_known_has_a_name(browser, store, raw, alice):
