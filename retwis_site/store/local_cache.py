@@ -7,6 +7,7 @@ bytes of all entries are therefore written beside each cache.
 import math
 import time
 from array import array
+from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakSet
@@ -23,11 +24,10 @@ def clock() -> float:
 
 
 class Memory(Generic[K, V]):
-    """A cache of at most `size` entries, each valid for `seconds`; a full cache drops its older half.
+    """A cache of at most `size` entries, each valid for `seconds`; a full one drops the key that it has known longest.
 
-    An entry takes some 200 bytes besides its key and its value. Threads may share a cache: every step is a single dict
-    operation, and a lost entry is only loaded again. There are two dicts, since dropping the oldest entry of one dict
-    becomes slower with each entry that was dropped before.
+    An entry takes some 200 bytes besides its key and its value. Threads may share a cache: every step is a single
+    operation of a dict or a deque, and a lost entry is only loaded again.
     """
 
     every: ClassVar[WeakSet["Memory | Hints"]] = WeakSet()  # type: ignore[type-arg]  # all caches of the process
@@ -36,30 +36,28 @@ class Memory(Generic[K, V]):
     def __init__(self, size: int, seconds: float) -> None:
         self.size = size
         self.seconds = seconds
-        self._newer: dict[K, tuple[float, V]] = {}
-        self._older: dict[K, tuple[float, V]] = {}
+        self._entries: dict[K, tuple[float, V]] = {}  # with monotonic seconds, until which each is valid
+        self._order: deque[K] = deque()  # its keys, the one that came first first
         Memory.every.add(self)
 
     def get(self, key: K) -> V | None:
-        entry = self._newer.get(key) or self._older.get(key)
+        entry = self._entries.get(key)
         if entry is None or entry[0] < time.monotonic():
             return None
         return entry[1]
 
     def some(self, keys: Iterable[K]) -> dict[K, V]:
         """The valid entries of these keys; the others are missing from the result."""
-        now, newer, older = time.monotonic(), self._newer.get, self._older.get
+        now, known = time.monotonic(), self._entries.get
         found = {}
         for key in keys:
-            entry = newer(key) or older(key)
+            entry = known(key)
             if entry and entry[0] >= now:
                 found[key] = entry[1]
         return found
 
     def put(self, key: K, value: V) -> None:
-        if len(self._newer) >= self.size // 2:
-            self._newer, self._older = {}, self._newer
-        self._newer[key] = (time.monotonic() + self.seconds, value)
+        self._put(key, (time.monotonic() + self.seconds, value))
 
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
@@ -77,25 +75,30 @@ class Memory(Generic[K, V]):
     def _keep(self, values: Mapping[K, V], until: float) -> dict[K, V]:
         kept = {}
         for key, value in values.items():
-            before = self._newer.get(key) or self._older.get(key)
+            before = self._entries.get(key)
             kept[key] = before[1] if before is not None and before[1] == value else value
-            if len(self._newer) >= self.size // 2:
-                self._newer, self._older = {}, self._newer
-            self._newer[key] = (until, kept[key])
+            self._put(key, (until, kept[key]))
         return kept
+
+    def _put(self, key: K, entry: tuple[float, V]) -> None:
+        if key not in self._entries:
+            while len(self._order) >= self.size:
+                self._entries.pop(self._order.popleft(), None)
+            self._order.append(key)
+        self._entries[key] = entry
 
     def until(self, keys: Iterable[K]) -> float:
         """When the first of these entries ends, in monotonic seconds; 0 when one is missing."""
-        entries = [self._newer.get(key) or self._older.get(key) for key in keys]
+        entries = [self._entries.get(key) for key in keys]
         return min([0.0 if entry is None else entry[0] for entry in entries], default=math.inf)
 
     def forget(self, key: K) -> None:
-        self._newer.pop(key, None)
-        self._older.pop(key, None)
+        self._entries.pop(key, None)  # it stays in the order: when it comes again, it is dropped a little earlier
         Memory.changes += 1
 
     def clear(self) -> None:
-        self._newer, self._older = {}, {}
+        self._entries.clear()
+        self._order.clear()
         Memory.changes += 1
 
     @classmethod

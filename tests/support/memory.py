@@ -3,4 +3,4 @@
 
 def everything(memory):
     """All valid entries."""
-    return memory.some({**memory._older, **memory._newer})
+    return memory.some([*memory._entries])

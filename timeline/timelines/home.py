@@ -155,8 +155,8 @@ class Homes(Repository):
 
 
 # By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
-# Some 2 MB.
-_last_needed: Memory[int, post_reader.Needed] = Memory(size=5000, seconds=3600)
+# Some 800 KB.
+_last_needed: Memory[int, post_reader.Needed] = Memory(size=3750, seconds=3600)
 # By uid, how many ids besides its own the first page of the home needed, and one that tells of older ones: more than
 # SPARE for users who follow few. 260 KB.
 _spare: Hints[int] = Hints(1 << 14)

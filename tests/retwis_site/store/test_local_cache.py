@@ -1,20 +1,22 @@
 """The caches of a process are bounded in size and age."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given, strategies as st
 
 from retwis_site.store.local_cache import Hints, Memory
 from tests.support.memory import everything
 
 
-def test_a_full_cache_drops_its_oldest_entry():
+def test_a_full_cache_drops_the_key_that_it_has_known_longest():
     memory = Memory(size=2, seconds=60)
     memory.put("a", 1)
     memory.put("b", 2)
-    memory.put("a", 3)
+    memory.put("b", 3)
     memory.put("c", 4)
-    assert [memory.get(key) for key in "abc"] == [3, None, 4]
+    assert [memory.get(key) for key in "abc"] == [None, 3, 4]
 
 
 def test_an_entry_expires(monkeypatch):
@@ -38,12 +40,46 @@ def test_forgotten_entries_are_gone_and_unknown_keys_are_no_error():
     assert memory.get("b") is None
 
 
-def test_a_cache_keeps_its_newer_half_and_never_holds_more_than_its_size():
-    memory = Memory(size=10, seconds=60)
-    for number in range(100):
+def test_a_cache_has_the_keys_that_came_last():
+    memory = Memory(size=5, seconds=60)
+    for number in range(50):
         memory.put(number, number)
-        assert len(everything(memory)) <= 10
-        assert memory.some(range(100)).keys() >= set(range(max(number - 4, 0), number + 1))
+        memory.put(max(0, number - 2), number)  # again: no other key goes for it
+        assert [*everything(memory)] == [*range(max(0, number - 4), number + 1)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["put", "forget", "clear"]), st.integers(0, 12)), max_size=60))
+def test_a_cache_never_has_more_than_its_size_nor_what_was_forgotten(steps):
+    memory, put = Memory(size=5, seconds=60), set()
+    for what, key in steps:
+        if what == "put":
+            memory.put(key, key)
+            put.add(key)
+            assert memory.get(key) == key
+        elif what == "forget":
+            memory.forget(key)
+            put.discard(key)
+        else:
+            memory.clear()
+            put.clear()
+        assert everything(memory).keys() <= put
+        assert memory._entries.keys() <= {*memory._order}
+        assert len(memory._order) <= 5
+
+
+def test_threads_that_share_a_cache_leave_it_bounded():
+    memory = Memory(size=50, seconds=60)
+
+    def use(first):
+        for number in range(first, first + 5000):
+            memory.put(number % 700, number)
+            if number % 90 == 0:
+                memory.forget(number % 700)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(use, range(0, 400, 100)))
+    assert len(memory._entries) <= 50 + 4
+    assert len(memory._order) <= 50 + 4
 
 
 def test_a_hint_is_found_until_it_is_forgotten():
