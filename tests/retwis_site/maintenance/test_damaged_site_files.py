@@ -1,5 +1,7 @@
 """`manage.py import` refuses a damaged or torn file before it writes anything."""
 
+from io import BytesIO
+
 import pytest
 from django.core.management import CommandError
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -7,6 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from retwis_site.maintenance import site_files
 from retwis_site.store import chunks
 from tests.support.maintenance.site_files import empty, export, import_, person, site_file
+from tests.support.runs.python_calls import python_calls
 from tests.support.stores.seam import examples
 
 WHEN = "2026-01-02T03:04:05Z"
@@ -115,6 +118,15 @@ def test_half_of_a_character_is_no_text(raw, tmp_path):
 )
 def test_ids_and_names_are_unique_and_types_in_order(raw, tmp_path, lines, message):
     assert refused(raw, tmp_path / "x.jsonl", site_file(lines)).startswith(message)
+
+
+def test_the_order_of_types_is_only_looked_at_where_a_type_begins():
+    """A large file has millions of lines of a type."""
+    content = site_file([person(number, f"user{number}") for number in range(1, 201)])
+    verification = site_files.Verification(lambda: BytesIO(content), len(content))
+    calls = python_calls(lambda: [*verification])
+    assert verification.counts["user"] == 200
+    assert calls["site_files.py:Verification._check_order.<locals>.<genexpr>"] < 200
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
