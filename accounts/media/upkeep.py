@@ -188,8 +188,10 @@ WEBP = LineField("a WebP file in base64", _is_base64)
 
 
 def _read_files(store: Store) -> Iterator[Line]:
-    """A line for each file of each picture that is shown somewhere, by digest. Six round trips for 16 pictures."""
-    shown = (digest for some in store.zset_members(keys.media_sizes(), AT_ONCE) for digest in _shown_by(store, some))
+    """A line for each file of each picture that is shown somewhere, by digest. Six round trips for 16 pictures, and a
+    pass over the names of all keys: `media_sizes` may lack some."""
+    known = (map(_digest_in, names) for _, names in keys_of(store, [keys.media_info]))
+    shown = {digest for some in known for digest in _shown_by(store, some)}
     for digests in batches(sorted(shown), FILES_AT_ONCE):
         infos = answers(store, ask_info, digests)
         names = [(digest, size) for digest, info in infos.items() if info is not None for size in info.sizes]

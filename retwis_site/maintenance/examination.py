@@ -244,6 +244,13 @@ class Examination:
         """The number of findings that are not repaired."""
         return self.found - self.repaired
 
+    def told(self) -> Iterator[str]:
+        """In a line each: what is left, and that the check could not run."""
+        if self.left:
+            yield f"error: {self.check.label}: {self.left}"
+        if self.refused:
+            yield f"could not run: {self.check.label}: {self.refused}"
+
 
 # ---- The report of `doctor`: as lines for people, and as JSON for programs.
 

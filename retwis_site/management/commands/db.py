@@ -98,10 +98,8 @@ class Backup(StoreCommand):
 
     def _told(self, examination: Examination) -> int:
         """Print what a check has found; returns the number. A check that could not run counts as one."""
-        if examination.left:
-            self.say(f"error: {examination.check.label}: {examination.left}")
-        if examination.refused:
-            self.say(f"could not run: {examination.check.label}: {examination.refused}")
+        for line in examination.told():
+            self.say(line)
         return examination.left + bool(examination.refused)
 
 

@@ -17,6 +17,7 @@ from tests.support.command_output import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
+from tests.support.maintenance.site_files import export
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import cases
@@ -148,7 +149,7 @@ def test_every_page_and_form_answers_and_shows_what_is_good(damaged, browser, al
 @pytest.mark.parametrize("damaged", CASES, indirect=True, ids=" ".join)
 def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp_path):
     call_command("deliver", "--once")
-    call_command("export", str(tmp_path / "site.jsonl"))
+    export(tmp_path / "site.jsonl", damaged=True)
     assert '"Third"' in (tmp_path / "site.jsonl").read_text()
     for lease in damaged.keys("lease:*"):
         damaged.delete(lease)  # as when they have expired
@@ -168,7 +169,7 @@ def test_a_score_that_is_no_time_is_no_error_and_is_repaired(site, browser, alic
     Memory.clear_all()
     walk(browser(), browser(alice), browser(bob))
     call_command("deliver", "--once")
-    call_command("export", str(tmp_path / "site.jsonl"))
+    export(tmp_path / "site.jsonl", damaged=True)
     assert doctor(capsys)[1][VALUES]
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})

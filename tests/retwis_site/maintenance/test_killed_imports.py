@@ -49,7 +49,7 @@ def test_nothing_of_another_file_stays_after_a_killed_run(full_site, tmp_path):
     for pid in (1, 3):
         full_site.delete(f"post:{pid}")
     full_site.delete("following:2", "followers:1", "users_by_followers")
-    export(other)
+    export(other, damaged=True)
     empty(full_site)
     import_(other)
     whole = without_secrets(full_site)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 
@@ -11,7 +12,7 @@ import zstandard
 from django.core.management import CommandError, call_command
 
 from retwis_site.features import site_lines
-from retwis_site.maintenance.site_files import replacing
+from retwis_site.maintenance.site_files import Export, replacing
 from retwis_site.store import chunks
 from tests.support.command_output import refuses
 from tests.support.maintenance.site_files import export, of_type, parsed
@@ -35,7 +36,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
 def test_a_site_without_counters_has_0_as_its_largest_ids(full_site, tmp_path):
     full_site.delete("next_post_id")
     full_site.set("next_user_id", "x")
-    assert parsed(export(tmp_path / "site.jsonl"))[-1]["largest"] == {"user": 0, "post": 0}
+    assert parsed(export(tmp_path / "site.jsonl", damaged=True))[-1]["largest"] == {"user": 0, "post": 0}
 
 
 def test_a_user_has_the_password_hash_and_no_secret_of_a_session(full_site, tmp_path):
@@ -74,7 +75,7 @@ def test_a_password_in_clear_text_is_never_written(full_site, tmp_path):
 def test_what_no_line_can_hold_is_replaced(full_site, tmp_path):
     full_site.hset("user:2", "bio", b"caf\xe9")
     full_site.hset("post:1", "time", 2**50)
-    content = export(tmp_path / "site.jsonl")
+    content = export(tmp_path / "site.jsonl", damaged=True)
     assert of_type(content, "user")[1]["bio"] == "caf\ufffd"
     assert of_type(content, "post")[0]["time"] == "9999-12-31T23:59:59Z"
 
@@ -87,7 +88,7 @@ def test_a_deleted_account_keeps_its_name_and_nothing_else(full_site, tmp_path):
 
 def test_posts_come_by_author_newest_first_without_deleted_ones(full_site, tmp_path):
     full_site.zadd("updates:2", {"4": 4})  # by mistake: the post is carol's
-    posts = of_type(export(tmp_path / "site.jsonl"), "post")
+    posts = of_type(export(tmp_path / "site.jsonl", damaged=True), "post")
     assert [(post["user"], post["id"]) for post in posts] == [(1, 1), (2, 7), (2, 3), (3, 4)]
     assert posts[0]["text"] == "Grüße, 世界\nand a second line"
     assert {name: posts[3][name] for name in ("reply_to", "root", "reply_to_user")} == {
@@ -103,14 +104,16 @@ def test_a_user_with_more_rows_than_a_chunk_loses_none(full_site, tmp_path, monk
     for pid in range(10, 21):
         full_site.hset(f"post:{pid}", mapping={"user_id": 2, "time": LONG_AGO, "body": f"post {pid}"})
         full_site.zadd("updates:2", {pid: pid})
+    full_site.set("next_post_id", 20)
     posts = of_type(export(tmp_path / "site.jsonl"), "post")
     assert [post["id"] for post in posts if post["user"] == 2] == [*range(20, 9, -1), 7, 3]
 
 
-def test_round_trips_do_not_grow_with_the_users_of_a_chunk(full_site, tmp_path, sent):
+def test_round_trips_do_not_grow_with_the_users_of_a_chunk(full_site, store, sent):
     def made():
         sent.round_trips.clear()
-        export(tmp_path / "site.jsonl")
+        for _ in Export(store, io.BytesIO()):
+            pass
         return len(sent.round_trips)
 
     before = made()
@@ -131,7 +134,7 @@ def test_it_tells_what_it_works_on_also_where_nobody_has_a_line(raw, alice, tmp_
 def test_two_names_that_lead_to_one_user_give_one_line(full_site, tmp_path):
     full_site.hset("users", "another", 1)
     full_site.hset("users", "nobody", 77)
-    assert [line["id"] for line in of_type(export(tmp_path / "site.jsonl"), "user")] == [1, 2, 3, 4]
+    assert [line["id"] for line in of_type(export(tmp_path / "site.jsonl", damaged=True), "user")] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +193,34 @@ def test_the_error_of_a_key_of_the_wrong_type_names_the_command_that_helps(full_
     call_command("doctor", "--fix", verbosity=0)
     export(path)
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("lost", "error"),
+    [
+        ("users", "users that no name leads to: 4"),
+        ("updates:2", "posts missing from their author's updates:: 3"),
+        ("likes:3", "entries of liked_by: missing from likes:, or unknown: 2"),
+        ("reports_about:2", "decided reports that a set lacks: 1"),
+        ("media_of:2", "pictures that media_sizes or media_of: lacks: 1"),
+    ],
+)
+def test_an_export_of_a_store_that_has_lost_a_key_says_so_and_fails(full_site, tmp_path, lost, error):
+    """People and what is theirs would be missing in the next site without a word."""
+    path = tmp_path / "site.jsonl"
+    whole = export(path).splitlines()[1:-1]
+    full_site.delete(lost)
+    says = rf"(?s)The file is written, but .*\nerror: {re.escape(error)}\n.*Run `manage\.py doctor --fix`, and then"
+    refuses(says, "export", str(path))
+    assert not set(path.read_bytes().splitlines()).issuperset(whole)
+    call_command("doctor", "--fix", verbosity=0)
+    assert set(export(path).splitlines()).issuperset(whole)
+
+
+def test_the_files_of_pictures_are_found_without_the_sizes_of_all(full_site, tmp_path):
+    whole = of_type(export(tmp_path / "site.jsonl"), "picture_file")
+    full_site.delete("media_sizes")
+    assert of_type(export(tmp_path / "site.jsonl", damaged=True), "picture_file") == whole != []
 
 
 def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):

@@ -7,6 +7,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance import site_files
+from retwis_site.maintenance.examination import inconsistencies
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -16,7 +17,8 @@ PIPE = "-"
 class Command(StoreCommand):
     help = (
         "Write the whole site into a file, while the site is in use: people with their password hashes, follows, posts "
-        "and likes, as JSON lines. `import` reads it. docs/export.md describes it."
+        "and likes, as JSON lines. `import` reads it. Exit code 1 for a store with errors: the file may lack data. "
+        "docs/export.md describes it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,6 +44,17 @@ class Command(StoreCommand):
             written = ", ".join(f"{type_}: {number}" for type_, number in counts.items())
             self.stderr.write(
                 f"Lines: {written}. The file has the password hashes: keep it where only you can read it."
+            )
+        self._require_soundness(store)
+
+    def _require_soundness(self, store: Store) -> None:
+        """Raises CommandError when `doctor` finds errors: what a damaged set does not lead to, such as the posts of an
+        author, is missing in the file, and nothing in the file says so."""
+        told = [line for one in self.examine(store, inconsistencies(store), repairs=False) for line in one.told()]
+        if told:
+            raise CommandError(
+                "\n".join(["The file is written, but the store has errors, and what they hide is not in it:", *told])
+                + "\nRun `manage.py doctor --fix`, and then this again."
             )
 
     def _write(self, store: Store, file: IO[bytes], name: str) -> dict[str, int]:
