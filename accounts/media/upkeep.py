@@ -185,6 +185,7 @@ def _is_size(value: str) -> bool:
 DIGEST = LineField("40 hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None)
 SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and _is_size(value))
 WEBP = LineField("a WebP file in base64", _is_base64)
+OPTIONAL_WEBP = replace(WEBP, required=False)
 
 
 def _read_files(store: Store) -> Iterator[Line]:
@@ -280,11 +281,14 @@ PICTURES = SiteLines(
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
-    """The pictures that the owner has uploaded, a few in a chunk. Two round trips a chunk."""
+    """The pictures that the owner has uploaded, a few in a chunk, without those whose file is lost. Two round trips a
+    chunk."""
     pictures = Pictures(store)
     for digests in batches(chain.from_iterable(store.zset_ranks(keys.media_of(owner.uid), AT_ONCE)), FILES_AT_ONCE):
         infos = pictures.of_user(owner.uid, digests)
-        files = answers(store, lambda pipe, digest: pipe.get_bytes(keys.media(digest)), infos)
+        names = [f"{digest}{size}" for digest, info in infos.items() for size in info.sizes if size in {"", ANIMATED}]
+        files = answers(store, lambda pipe, name: pipe.get_bytes(keys.media(name)), names)
+        in_base64 = {name: base64.b64encode(file).decode() for name, file in files.items() if file}
         yield [
             {
                 "type": "picture",
@@ -293,9 +297,11 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "width": info.width,
                 "height": info.height,
                 "address": address_of("media", digest),
-                "webp": base64.b64encode(files[digest] or b"").decode(),
+                "webp": in_base64[digest],
+                **({"animated": moving} if (moving := in_base64.get(f"{digest}{ANIMATED}")) else {}),
             }
             for digest, info in infos.items()
+            if digest in in_base64
         ]
 
 

@@ -15,7 +15,7 @@ from typing import IO
 
 from django.conf import settings
 
-from accounts.media.upkeep import DIGEST, WEBP
+from accounts.media.upkeep import DIGEST, OPTIONAL_WEBP, WEBP
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.http.form_fields import is_visible
@@ -94,7 +94,7 @@ FIELDS = {
         "texts": TEXTS,
         **MEDIA,
     },
-    "picture": {"digest": DIGEST, "webp": WEBP},
+    "picture": {"digest": DIGEST, "webp": WEBP, "animated": OPTIONAL_WEBP},
     "pin": {"id": ID},
     "fact": {"label": TEXT, "value": TEXT},
 }
@@ -133,11 +133,12 @@ class Download:
         return OldPost(line["id"], seconds(line, "time"), _body(line), *said)
 
     def picture(self, digest: str) -> bytes | None:
-        """The file of a picture; None when it is not there."""
+        """The file of a picture, the one that moves where there is one; None when it is not there."""
         if digest not in self._pictures:
             return None
         self.file.seek(self._pictures[digest])
-        return base64.b64decode(parsed(0, self.file.readline())["webp"])
+        line = parsed(0, self.file.readline())
+        return base64.b64decode(line["animated" if "animated" in line else "webp"])
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""

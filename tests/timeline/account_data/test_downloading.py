@@ -163,7 +163,8 @@ def test_the_document_has_every_field_and_no_other(browser, alice, site, store):
             "texts`*",
             "pictures`*",
             "sensitive`*",
-        }
+        },
+        "picture": {"animated`*"},
     }
 
 

@@ -11,7 +11,7 @@ from accounts.media.repository import Pictures
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import doctor
 from tests.support.people import PASSWORD
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_once, decoded_picture, moving_file, picture_file
 from tests.support.stored_keys import drain_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.download import export
@@ -69,6 +69,34 @@ def test_posts_and_the_profile_have_their_pictures_again(file, raw, store, brows
         assert raw.exists(f"media:{digest}")
     assert noted(raw) == []
     assert doctor(capsys) == (0, {}, {})
+
+
+def test_an_animation_moves_again(store, alice, raw, tmp_path, typed):
+    """The download had its still picture alone."""
+    moving = decoded_once(moving_file(), Shape.POST)
+    Pictures(store).add(1, moving)
+    Posts(store).publish(1, NewPost("Look", media=Media((Picture(moving.digest, moving="-animated"),))), "t1")
+    path = tmp_path / "download.jsonl"
+    path.write_bytes(export(store, alice.user, lambda view, *args: "").read())
+    raw.flushall()
+    Memory.clear_all()
+    typed(f"{PASSWORD}\n")
+    call_command("import_account", str(path))
+    [[digest, *_, moves]] = json.loads(raw.hget("post:1", "media"))["pictures"]
+    assert moves == "-animated"
+    assert raw.exists(f"media:{digest}-animated")
+
+
+def test_a_download_without_a_file_that_the_store_has_lost_can_be_imported(store, alice, raw, tmp_path, capsys):
+    """It had an empty file, so the import refused all of it."""
+    red, blue = map(decoded_picture, ("red", "blue"))
+    for one in (red, blue):
+        Pictures(store).add(1, one)
+    raw.delete(f"media:{blue.digest}")
+    path = tmp_path / "download.jsonl"
+    path.write_bytes(export(store, alice.user, lambda view, *args: "").read())
+    assert [line["digest"] for line in map(json.loads, path.open()) if line["type"] == "picture"] == [red.digest]
+    call_command("import_account", str(path), "--into-existing")
 
 
 def test_a_second_run_changes_nothing(file, raw):
