@@ -11,6 +11,7 @@ from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF
 from accounts.joining.joining import finish_applying, finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField, fields_of
+from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
@@ -35,7 +36,7 @@ FEATURE = Feature(
     put_off=dict.fromkeys(("sanction_end", "removal"), inf),  # until the sanction itself says
     searchers=(CommunityChecks, JoiningChecks),
     account_lines=account_lines,
-    site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
+    site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, lines_of(keys.user.fields["dismissed"]), *JOINING),
     remove_account=remove_community,
     form_fields={
         "appeal": fields_of(views.AppealForm),

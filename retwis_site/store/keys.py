@@ -92,7 +92,9 @@ user = OfId(
         Field("quiet", says="kinds of notices that are turned off, with spaces between", shown=COMMANDS),
         Field("invited_by", NUMBER, "uid; 0: the operator", line="invited user by"),
         Field("approved", says="the id of the act that let them join"),
-        Field("dismissed", says="which announcement was dismissed last", shown=COMMANDS),
+        Field(
+            "dismissed", TEXT, "which announcement was dismissed last", COMMANDS, line="dismissed user announcement",
+        ),
         Field("pinned", POST, "the post that stands first on the profile", EVERYONE, line="pin user post"),
         Field("deleted", TIME, "unix s; nothing of a deleted account is shown", EVERYONE),
         Field("role", says="`moderator` or `admin`, as `staff` has it", shown=COMMANDS),

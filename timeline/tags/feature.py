@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.store.rate_limits import Limit
-from timeline.tags.tags import TagChecks
+from timeline.tags.tags import SPELLINGS, TagChecks
 
 # ---- How often names and tags are completed.
 
@@ -19,4 +19,5 @@ FEATURE = Feature(
     urls="timeline.tags.views",
     limits=(COMPLETIONS,),
     searchers=(TagChecks,),
+    site_lines=(SPELLINGS,),
 )

@@ -7,8 +7,11 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
+from retwis_site.features import Line, SiteLines
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
+from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, Writes
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
 from retwis_site.store.kinds import unprefixed
@@ -430,3 +433,25 @@ def _ask_stray(pipe: Pipe, member: str) -> Result[bool]:
     tag = folded(member)
     known = pipe.hexists(keys.tags(), tag)
     return Result(lambda: not known.value or in_index(tag) != member)
+
+
+# ---- The file of a whole site. Posts alone do not say how a tag was first spelled: they come by author, and others of
+# its posts are gone.
+
+
+def _read_spellings(store: Store) -> Iterator[Line]:
+    """A line for each tag, in the order in which beginnings find them: names may be more than memory has room for. Two
+    round trips for AT_ONCE tags."""
+    for members in store.zset_ranks(keys.tags_by_name(), AT_ONCE):
+        tags = [folded(member) for member in members]
+        spellings = zip(tags, store.hmget(keys.tags(), tags) if tags else [], strict=True)
+        yield from ({"tag": tag, "spelling": spelling} for tag, spelling in spellings if tag and spelling)
+
+
+def _write_spellings(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        writes.hset(keys.tags(), {line["tag"]: line["spelling"]})
+        writes.zadd(keys.tags_by_name(), {in_index(line["tag"]): 0})
+
+
+SPELLINGS = SiteLines("tag", lambda line: {"tag": NAME, "spelling": NAME}, _read_spellings, _write_spellings)

@@ -128,6 +128,22 @@ def test_new_people_and_posts_get_new_ids(imported, store):
     assert Posts(store).publish(5, NewPost("hello"), "token").pid == 8  # 5 was a deleted account's, 6 is a repost
 
 
+def test_tags_are_spelled_as_they_were_first_used(full_site, store, tmp_path, capsys):
+    """The file has the posts by author, the newest first; and of a tag no post may be left."""
+    Posts(store).publish(3, NewPost("first #Straße #Gone"), "first")
+    Posts(store).publish(1, NewPost("then #STRASSE"), "then")
+    full_site.hset("post:8", "body", "without")
+    full_site.zrem("tag:strasse", "8")
+    full_site.delete("tag:gone")
+    before = full_site.hgetall("tags")
+    assert before == {"now": "now", "strasse": "Straße", "gone": "Gone"}
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hgetall("tags") == before
+    assert doctor(capsys) == (0, {}, {})
+
+
 def test_the_name_of_a_deleted_account_stays_taken(imported, store, browser):
     assert imported.hget("users", "dave") == "4"
     assert answer(store, ask_stored_password, 4) is None

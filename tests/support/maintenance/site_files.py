@@ -99,7 +99,7 @@ def add_further_edges(raw):
     add_joining(raw)
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
-    raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
+    raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention", "dismissed": "0123456789abcdef"})
     raw.zadd("notices:1", {"repost:1:2": LONG_AGO, "up_to_here": LONG_AGO})
 
 
