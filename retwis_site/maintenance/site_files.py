@@ -40,7 +40,8 @@ from retwis_site.store.snowflake import SMALLEST
 
 FORMAT, VERSION = "retwis-site", 1
 PERSONAL = "retwis-export"  # the format of a personal download, which `import_account` reads
-LONGEST = 16 << 20  # bytes of a line: other Retwises take posts as long as PHP takes a form, 8 MB
+# Bytes of a line: other Retwises take posts as long as PHP takes a form, 8 MB, and JSON writes some bytes as six.
+LONGEST = 64 << 20
 AT_ONCE = 500  # lines of a chunk
 HEAVY = 16 << 20  # bytes of a chunk
 

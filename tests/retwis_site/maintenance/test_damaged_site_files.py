@@ -166,7 +166,7 @@ def test_a_file_without_a_line_or_with_more_below_its_end_is_refused(raw, tmp_pa
     assert refused(raw, path, content + lines[1]).startswith("Line 4: it stands below the line with the type end")
     assert refused(raw, path, lines[0] + lines[2]).startswith("Line 2: counts is not")
     assert refused(raw, path, b"[" * 100_000 + b"\n").startswith("Line 1: it is no JSON")
-    assert refused(raw, path, b"x" * (1 << 25)).startswith("Line 1: it is too long")
+    assert refused(raw, path, b"x" * (1 << 26)).startswith("Line 1: it is too long")
     assert refused(raw, path, b"\xff\n").startswith("Line 1: it is no JSON")
 
 

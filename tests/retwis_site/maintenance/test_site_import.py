@@ -82,6 +82,16 @@ def test_an_import_brings_back_all_of_the_truth(full_site, tmp_path, name):
     assert name_entries(full_site) == expected_name_entries(full_site)
 
 
+def test_a_long_post_of_control_characters_is_imported(full_site, tmp_path):
+    """Each is six bytes of JSON. Other Retwises take 8 MB of them."""
+    body = "\1" * (8 << 20)
+    full_site.hset("post:1", "body", body)
+    export(tmp_path / "site.jsonl.zst")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl.zst")
+    assert full_site.hget("post:1", "body") == body
+
+
 @pytest.mark.parametrize("name", ["site.jsonl.gz", "site.jsonl.zst"])
 def test_a_compressed_file_is_imported_from_a_pipe_and_under_any_name(full_site, tmp_path, monkeypatch, name):
     before = truth(full_site)
