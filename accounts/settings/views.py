@@ -26,7 +26,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.accounts import AccountDeletion
-from accounts.users.entities import Refused, Role, User, Verified
+from accounts.users.entities import NotSignedIn, Refused, Role, User, Verified
 from accounts.users.html import drawn, header_address, portrait
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
@@ -355,9 +355,12 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     form = PasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
         RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
-    if not form.is_valid():
+    if not form.is_valid() or form.verified is None:
         return form_page(request, "accounts/settings/password.html", {"form": form})
-    generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
+    new, present = make_password(form.cleaned_data["password1"]), form.verified.generation
+    generation = Sessions(connect()).replace_password(me.uid, new, present)
+    if not generation:  # another one was set meanwhile, and this session has ended
+        raise NotSignedIn
     guards.log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
     return guards.begin_session(request, Verified(me, generation, way=request.viewer.way), reverse("home"))

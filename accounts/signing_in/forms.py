@@ -1,5 +1,6 @@
 """Forms of registration and login, and the fields that other forms use too."""
 
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -108,7 +109,8 @@ class ApplicationForm(RegisterForm):
 
 
 class PresentPasswordForm(forms.Form):
-    """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
+    """Asks for the present password. Valid when it is right; then `verified` is the user. Validation reads the store:
+    round trips and errors of `authenticate()`."""
 
     password = PasswordField("current-password", label=_("Current password"))
 
@@ -116,13 +118,14 @@ class PresentPasswordForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._request = request
         self._username = username
+        self.verified: Verified | None = None
 
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
-        try:
+        verified: Any = None  # as in LoginForm
+        with suppress(NotYetMember):  # it is that of a person who has asked for the same name
             verified = authenticate(self._request, username=self._username, password=password)
-        except NotYetMember:  # it is that of a person who has asked for the same name
-            verified = None
+        self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong password."))
         return password

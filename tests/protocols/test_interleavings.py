@@ -197,6 +197,37 @@ def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, lay
             assert not Viewer(store, stale).user.is_authenticated, seed
 
 
+SEVERAL = {
+    "a recovery": (["recovery"], 2),
+    "two recoveries": (["recovery", "another recovery"], 2),
+    "a recovery, a logout everywhere": (["recovery", ""], 1),
+}
+
+
+@pytest.mark.parametrize("scenario", SEVERAL)
+def test_no_form_with_the_old_password_overrules_a_recovery(store, raw, layout, scenario):
+    """Both forms have checked the old password before. Also two of them together, which undo each other."""
+    recoveries, forms = SEVERAL[scenario]
+    sessions = Sessions(store)
+
+    def recover(hash_, opened):
+        generation = sessions.change_password(ALICE, hash_) if hash_ else sessions.end_all(ALICE)
+        opened.append((hash_, sessions.open(Verified(User(ALICE, "alice"), generation), Device())))
+
+    for seed in range(examples(2 * RUNS)):
+        make_small_site(raw, layout)
+        raw.hset("user:1", "generation", "old")
+        opened = []
+        works = [partial(recover, hash_, opened) for hash_ in recoveries]
+        works += [partial(sessions.replace_password, ALICE, f"form {number}", "old") for number in range(forms)]
+        interleave(seed, 0, works)
+        finish_jobs(store, raw)
+        last = raw.hget("user:1", "password")
+        assert last in filter(None, recoveries), seed
+        if "" not in recoveries:
+            assert [hash_ for hash_, secret in opened if Viewer(store, secret).user.is_authenticated] == [last], seed
+
+
 def log_in(password=PASSWORD):
     return lambda: authenticate(None, username="alice", password=password)
 

@@ -11,7 +11,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Verified
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import RateLimits
-from tests.support.people import Login, log_in, signed_in
+from tests.support.people import NEW_PASSWORD, PASSWORD, Login, log_in, signed_in
 from tests.support.stores.seam import before_part, each_moment
 
 URL = "/settings/sessions/"
@@ -48,6 +48,30 @@ def test_who_ends_the_other_sessions_is_not_left_in_when_all_of_them_end_meanwhi
         secret = thief.cookies[settings.AUTH_COOKIE].value
         assert Viewer(store, secret).user.is_authenticated == (not step.has_come), step
     assert step > 5
+
+
+def test_the_form_of_a_password_overrules_none_that_its_owner_sets_meanwhile(browser, store, raw, alice, monkeypatch):
+    """Somebody knows the old password. Its owner sets a new one with a recovery code, when the form has checked the old
+    one perhaps: the owner was told that theirs counts, and has logged in with it."""
+    monkeypatch.setattr(settings, "THROTTLE", False)
+    form = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    known = raw.hget("user:1", "password")
+
+    def recover():
+        generation = Sessions(store).change_password(1, "of the owner")
+        return Sessions(store).open(Verified(User(1, "Alice"), generation), Device())
+
+    for step in each_moment():
+        raw.hset("user:1", "password", known)
+        thief = browser(Login(alice.user, opened(store)))
+        with before_part(step, recover) as recovered:
+            thief.post("/settings/password/", form)
+        secret = thief.cookies[settings.AUTH_COOKIE].value
+        assert Viewer(store, secret).user.is_authenticated == (not step.has_come), step
+        if step.has_come:
+            assert raw.hget("user:1", "password") == "of the owner", step
+            assert Viewer(store, recovered[0]).user.is_authenticated, step
+    assert step > 12
 
 
 def opened(store):
