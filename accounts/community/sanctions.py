@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.log import Act, Log, read_act
+from accounts.community.log import Act, Log, evidence_of, read_act
 from accounts.users.entities import OPERATOR, SUSPENDED_FOR, NoSuchUser, Refused, Role, Sanction, State
 from accounts.users.repository import IMPOSED, NO_SANCTION, Users, sanction_of
 from retwis_site.features import features
@@ -111,6 +111,10 @@ class NothingImposed(Refused):
     message = _("There is no sanction on this person.")
 
 
+class SanctionChanged(Refused):
+    message = _("The sanction on this person has changed. Look at it again.")
+
+
 class AppealedAlready(Refused):
     message = _("You have appealed already. An appeal can be sent once.")
 
@@ -143,12 +147,15 @@ class Sanctions(Repository):
         """What is imposed on a user now; None when nothing is. One round trip."""
         return sanction_of(uid, self._store.hmget(keys.user(uid), IMPOSED))
 
-    def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
-        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Fourteen round
-        trips at most. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
-        self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until))
+    def impose(
+        self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR, shown: str | None = None
+    ) -> None:
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. `shown`: the act
+        whose sanction alone it may replace; empty: none. Thirteen round trips at most, two more to put back what it may
+        not. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin; SanctionChanged."""
+        self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until), shown)
 
-    def carry_out(self, act: Act) -> None:
+    def carry_out(self, act: Act, shown: str | None = None) -> None:
         """The same. `act` has the arguments; `what` is the state."""
         uid, state = act.whom, State(act.what)
         stored = self._store.hgetall(keys.user(uid))
@@ -161,24 +168,33 @@ class Sanctions(Repository):
             delete_later(self._store, uid, act.id)
         if act.until:
             follow_end(self._store, uid, act.until)
-        self._commit(act, stored_sanction(Sanction(state, act.until, act.reason, act.when, act.id)))
+        self._commit(act, stored_sanction(Sanction(state, act.until, act.reason, act.when, act.id)), shown)
 
-    def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
-        """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
+    def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
+        """End what is imposed; `shown` as for `impose`: without it, what stands now. Eleven round trips, two more to
+        put back what it may not end. Raises NoSuchUser, NothingImposed, TooLate, SanctionChanged."""
         present = self._imposed(uid)
         _require_in_time(present)
-        self._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION)
+        shown = present.imposed.act_id if shown is None else shown
+        self._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION, shown)
 
-    def _commit(self, act: Act, fields: dict[str, str]) -> None:
-        job = Outbox(self._store).add(f"sanction:{act.whom}:{act.id}")
-        before = self._store.hget(keys.user(act.whom), "state_act")
-        if not Users(job.store).write(act.whom, fields | act.evidence()):
+    def _commit(self, act: Act, fields: Mapping[str, str], shown: str | None) -> None:
+        uid, written = act.whom, {**fields, **act.evidence()}
+        job = Outbox(self._store).add(f"sanction:{uid}:{act.id}")
+        replaced = Sanctions(job.store)._replace(uid, written)
+        if replaced is None:
             job.done()
-            raise NoSuchUser(str(act.whom))
+            raise NoSuchUser(str(uid))
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
+        before = sanction_of(uid, [*replaced.values()])
+        if shown not in (None, before.act_id if before is not None else ""):
+            Sanctions(job.store)._put_back(uid, fields["state_act"], replaced)
+            job.store.hdel(keys.user(uid), evidence_of(act.id))
+            job.done()
+            raise SanctionChanged
         is_imposed = True
         with job.ending():
-            job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # the recount removes one that stays
+            job.store.zrem(keys.appeals(), f"{uid}:{replaced['state_act']}")  # the recount removes one that stays
             is_imposed = Sanctions(job.store).finish(act.whom, act.id)
         if not is_imposed:
             raise SanctionsAdmin
@@ -284,32 +300,34 @@ class Sanctions(Repository):
         act = read_act(keys.user(uid), answer) if answer is not None else None
         if act is not None:
             if act.what == GRANTED and present == act_id:
-                self._end(uid, act_id)
+                self._put_back(uid, act_id, NO_SANCTION)
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
                 recount_later(self._store, uid)
 
-    def _end(self, uid: int, act_id: str) -> None:
-        """End what this act has imposed. One round trip; one more for each act that came meanwhile.
+    def _put_back(self, uid: int, act_id: str, fields: Mapping[str, str]) -> None:
+        """Write this instead of what this act has imposed, or of nothing when it is empty. One round trip; one more for
+        each act that came meanwhile.
 
         No command ends a sanction only if it is this one. So what was replaced is read in the same round trip, and put
         back where it was another's; that swap may meet the next one, until one has replaced what it expected."""
-        fields: Mapping[str, str] = NO_SANCTION
-        while True:
-            pipe = self._store.pipeline()
-            replaced = pipe.hmget(keys.user(uid), IMPOSED)
-            pipe.hset(keys.user(uid), fields)
-            deleted = pipe.hget(keys.user(uid), "deleted")
-            pipe.execute()
-            if deleted.value is not None:
-                Users(self._store).take_back(uid, IMPOSED)
-                return
-            before = {name: text or NO_SANCTION[name] for name, text in zip(IMPOSED, replaced.value, strict=True)}
-            if before["state_act"] == act_id:
-                return
+        while (before := self._replace(uid, fields)) is not None and before["state_act"] != act_id:
             fields, act_id = before, fields["state_act"]
+
+    def _replace(self, uid: int, fields: Mapping[str, str]) -> dict[str, str] | None:
+        """Write a sanction. Returns the one before; None for a deleted account, which keeps nothing of it. One round
+        trip, two for a deleted account."""
+        pipe = self._store.pipeline()
+        replaced = pipe.hmget(keys.user(uid), IMPOSED)
+        pipe.hset(keys.user(uid), fields)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+            Users(self._store).take_back(uid, fields)
+            return None
+        return {name: text or NO_SANCTION[name] for name, text in zip(IMPOSED, replaced.value, strict=True)}
 
 
 def _last_of(acts: Sequence[Act]) -> Act | None:

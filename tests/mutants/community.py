@@ -60,9 +60,16 @@ MUTANTS = [
     Mutant(
         "appeal: what was granted ends what stands by then",
         "accounts/community/sanctions.py",
-        '            if before["state_act"] == act_id:\n',
-        "            if before:\n",
+        '        while (before := self._replace(uid, fields)) is not None and before["state_act"] != act_id:\n',
+        "        while (before := self._replace(uid, fields)) is not None and not before:\n",
         (GRANTED,),
+    ),
+    Mutant(
+        "sanction: a form replaces or lifts what stands by then",
+        "accounts/community/sanctions.py",
+        '        if shown not in (None, before.act_id if before is not None else ""):\n',
+        "        if before is None and shown:\n",
+        (f"{ACTS}::test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown",),
     ),
     Mutant(
         "profile: staff removes the picture that stands by then",

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import LONGEST_STAFF_NOTE, StaffNotes, allow_picture, person_record
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
+from accounts.community.sanctions import AppealPage, SanctionChanged, Sanctions, open_appeals
 from accounts.community.views import days_of
 from accounts.facts.facts import facts_of
 from accounts.joining.joining import invited_by
@@ -253,10 +253,6 @@ class NoteForm(forms.Form):
     )
 
 
-class SanctionChanged(Refused):
-    message = gettext_lazy("The sanction on this person has changed. Look at it again.")
-
-
 class PostsDeleted(Refused):
     """Their author was faster: a notice of a deletion by staff would be untrue."""
 
@@ -354,7 +350,10 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             _require_shown(request, imposed)
             is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
-            link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
+            if act == "delete":
+                link = _delete(store, them.uid, chosen, form, me)
+            else:
+                link = _do(store, act, form, them, me, request.POST.get("imposed"))
             if not link:
                 response = done(request, _("Done."), "moderation_person", username)
                 note_changed(request, response, *(one.pid for one in chosen))
@@ -395,8 +394,9 @@ def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: f
     return ""
 
 
-def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
-    """Do what the form says. Returns the address of a new link; empty for everything else. Raises Refused."""
+def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: str | None) -> str:
+    """Do what the form says, which has `shown` this sanction. Returns the address of a new link; empty for everything
+    else. Raises Refused."""
     if isinstance(form, NoteForm):
         StaffNotes(store).add(them.uid, me.uid, form.cleaned_data["note"])
         return ""
@@ -408,12 +408,12 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
     elif act == "lift":
-        Sanctions(store).lift(them.uid, me.uid, reason)
+        Sanctions(store).lift(them.uid, me.uid, reason, shown)
     elif act == "link":
         Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
         return reverse("reset", args=[ResetLinks(store).make(them.uid)])
     elif isinstance(form, SanctionForm):
-        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, form.until, me.uid)
+        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, form.until, me.uid, shown)
     return ""
 
 

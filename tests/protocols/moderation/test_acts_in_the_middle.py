@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from accounts.community.acts import Roles
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import SanctionChanged, Sanctions
 from accounts.users.entities import AccountDeleted, Refused, Role, State
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.community import (
@@ -128,6 +128,27 @@ def test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile(store, raw, come
             assert_all_agree(store, raw, step)
             imposed = [act["id"] for act in acts_in_log(raw) if act["what"] == comes]
             assert raw.hmget("user:3", "state", "state_act") == ([comes, *imposed] if imposed else ["", ""]), step
+
+
+@pytest.mark.parametrize("comes", [State.SUSPENDED, State.FROZEN])
+@pytest.mark.parametrize("asked", ["lift", "impose"])
+def test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown(store, raw, asked, comes):
+    """Another moderator imposes it after the form was checked, perhaps: it stands, and the form has done nothing."""
+    arguments = () if asked == "lift" else (State.HIDDEN,)
+    for _ in range(seam.examples(ROUNDS)):
+        for step in seam.each_moment():
+            make_moderated_site(raw)
+            impose(store, State.FROZEN)()
+            drain(store, "worker")
+            shown = {"reason": "By the form.", "shown": raw.hget("user:3", "state_act")}
+            with seam.before_part(step, impose(store, comes, OTHER)):
+                attempt(partial(getattr(Sanctions(store), asked), CAROL, *arguments, **shown), SanctionChanged)()
+            assert_all_agree(store, raw, step)
+            theirs = [act["id"] for act in acts_in_log(raw) if act["by"] == OTHER]
+            forms = [act["id"] for act in acts_in_log(raw) if act["reason"] == "By the form."]
+            assert forms or theirs, step
+            last = theirs or (forms if asked == "impose" else [""])
+            assert raw.hget("user:3", "state_act") == last[0], step
 
 
 def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(store, raw):
