@@ -53,8 +53,8 @@ MUTANTS = [
     Mutant(
         "sanction: the commit has no lease",
         "accounts/community/sanctions.py",
-        "        if not Users(job.store).write(act.whom, fields | act.evidence()):\n",
-        "        if not Users(self._store).write(act.whom, fields | act.evidence()):\n",
+        "        replaced = Sanctions(job.store)._replace(uid, written)\n",
+        "        replaced = Sanctions(self._store)._replace(uid, written)\n",
         SANCTIONS,
     ),
     Mutant(
