@@ -149,29 +149,37 @@ def finish_site(store: Store, claim: Claim) -> None:
 # can do all of it again.
 
 
-BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
+BLOCKED = "blocked"  # in the name of the job, before the look of the picture: nobody may upload it again
+
+
+def blocked_as(store: Store, digest: str) -> str:
+    """What names a picture that is to be blocked, behind its digest: BLOCKED, and how it looks. It may be gone when a
+    worker blocks it. One round trip."""
+    return f"{BLOCKED} {Pictures(store).look_of(digest)}".strip()
 
 
 def begin_removal(
-    store: Store, place: str, digest: str, act: Act, blocks: bool, finish: Callable[[Store, Job], object]
+    store: Store, place: str, digest: str, act: Act, blocks: bool | str, finish: Callable[[Store, Job], object]
 ) -> None:
     """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and carry it out. With `blocks`, nobody may upload
-    the picture again, or one that looks nearly the same; the line names it then, so that staff can take this back."""
+    the picture again, or one that looks nearly the same; the line names it then, so that staff can take this back. It
+    may be what `blocked_as` has said before."""
     act = replace(act, also=digest) if blocks else act
-    job = Outbox(store).add(f"{place}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
+    blocked = blocked_as(store, digest) if blocks is True else blocks or ""
+    job = Outbox(store).add(f"{place}:{digest}:{blocked}:{act.line()}")
     with job.ending():
         finish(job.store, job)
 
 
 def carry_out_removal(store: Store, removal: str, take_out: Callable[[str], object]) -> None:
     """`removal`: what the job's name has behind the place. The commit is that of `take_out`, which gets the digest. The
-    hash of a picture to be blocked is read before it is gone."""
+    look of a picture to be blocked is read before it is gone, where an earlier version has added the job."""
     digest, blocked, line = removal.split(":", 2)
     act = read_act("outbox", line)
     if act is None:
         return
     if blocked:
-        Pictures(store).block(digest)
+        Pictures(store).block(digest, blocked.removeprefix(BLOCKED).strip())
     take_out(digest)
     Pictures(store).release(act.whom, [digest])
     Log(store).write(act)
@@ -190,7 +198,7 @@ def kind_of_picture(store: Store, uid: int, digest: str) -> ProfilePicture:
     return kind
 
 
-def remove_picture(store: Store, act: Act, kind: ProfilePicture, digest: str, blocks: bool) -> None:
+def remove_picture(store: Store, act: Act, kind: ProfilePicture, digest: str, blocks: bool | str) -> None:
     """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
     `begin_removal`. The line is written also when the profile no longer has it. Seven round trips, two more to
     block."""

@@ -271,11 +271,15 @@ class Pictures(Repository):
         round trip; none without pictures."""
         for_each(self._store, add_due, (f"{job_of(digest, uid)}:{nonce()}" for digest in digests))
 
-    def block(self, digest: str) -> None:
+    def look_of(self, digest: str) -> str:
+        """How a picture looks, as for `Decoded`; empty for one that is gone. One round trip."""
+        return self._store.hget(keys.media_info(digest), "look") or ""
+
+    def block(self, digest: str, look: str = "") -> None:
         """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.
-        The first block stands: a worker that repeats it may find the picture gone. Two round trips."""
-        look = self._store.hget(keys.media_info(digest), "look")
-        self._store.hsetnx(keys.blocked_media(), digest, look or "0")
+        `look`: as `look_of`, where that was asked before. The first block stands: a worker that repeats it may find
+        the picture gone. One round trip, two without a look."""
+        self._store.hsetnx(keys.blocked_media(), digest, look or self.look_of(digest) or "0")
 
     def unblock(self, digest: str) -> None:
         """Take a block back, with the look that it has kept. One round trip."""

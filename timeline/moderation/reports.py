@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.acts import BLOCKED, Roles, kind_of_picture, remove_picture
+from accounts.community.acts import Roles, blocked_as, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import ProfilePicture
@@ -408,7 +408,7 @@ class Deciding(Repository):
             kind = kind_of_picture(self._store, about.whom, digest)
         else:
             require_picture(self._store, about.pid, digest)
-        also = f"{digest}:{BLOCKED if blocks else ''}:{kind}"
+        also = f"{digest}:{blocked_as(self._store, digest) if blocks else ''}:{kind}"
         self.decide(self._own_report(about, by), by, [Action.PICTURE], reason, also=also)
 
     def _own_report(self, new: NewReport, by: int) -> Report:
@@ -487,9 +487,9 @@ class Deciding(Repository):
         if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
             digest, blocked, kind = act.also.split(":")
             if kind:
-                remove_picture(self._store, line, ProfilePicture(kind), digest, bool(blocked))
+                remove_picture(self._store, line, ProfilePicture(kind), digest, blocked)
             else:
-                remove_by_staff(self._store, line, digest, bool(blocked))
+                remove_by_staff(self._store, line, digest, blocked)
             return
         # The account is deleted or just goes, or its owner has become an admin.
         with suppress(NoSuchUser, SanctionsAdmin, TooLate):

@@ -172,7 +172,7 @@ def require_picture(store: Store, pid: int, digest: str) -> None:
         raise NoSuchPost(pid)
 
 
-def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool) -> None:
+def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool | str) -> None:
     """Remove one picture from the post of an act, which says by whom, whose it is and why; `blocks` as for
     `begin_removal`. The line is written also when the post no longer has it. Ten round trips, two more to
     block."""

@@ -3,6 +3,7 @@ killed at every moment: no change undoes another one, no post shows a picture th
 the pictures of a deleted post; a day later no picture is there that no post shows."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -14,10 +15,11 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.pictures import decoded_picture
-from tests.support.protocols.interleaving import attempt, interleave, take_all_over
+from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.stored_keys import drain_due, noted
 from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part, killed_before_round_trip
+from timeline.moderation.reports import Deciding, NewReport, Reason
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff
@@ -145,6 +147,33 @@ def test_a_block_that_a_worker_repeats_when_the_picture_is_gone_knows_how_it_loo
             assert raw.hgetall("blocked_media") == {RED: LOOK}, step
             assert not raw.exists(f"media_info:{RED}"), step
     assert RED not in shown(raw, pid)
+
+
+@pytest.mark.parametrize("decides", [False, True], ids=["alone", "by a decision"])
+def test_a_block_that_was_killed_before_its_picture_went_knows_how_it_looks(store, raw, layout, decides):
+    """Its author deletes the post, and a worker removes the picture before another one repeats the block."""
+    found = []
+    for step in each_moment():
+        pid = post_with_pictures(store, raw, layout)
+        raw.hset("staff", BOB, "moderator")
+        raw.hset(f"media_info:{RED}", "look", LOOK)
+        if decides:
+            about = NewReport(ALICE, pid, Reason.OTHER)
+            block = partial(Deciding(store).delete_picture, about, RED, True, BOB, "No.")
+        else:
+            block = partial(remove_by_staff, store, Act(what="", by=BOB, whom=ALICE, post=pid), RED, blocks=True)
+        killed_before_part(step, block)
+        Posts(store).delete(ALICE, pid)
+        blocks = {job for job in noted(raw) if job.startswith(("staff_picture:", "report:"))}
+        if step.has_come and not raw.hlen("blocked_media"):
+            for _ in range(3):
+                for job in {*noted(raw)} - blocks:
+                    carry_out(store, job)
+        drain_due(store, raw)
+        found.append(raw.hgetall("blocked_media"))
+        assert found[-1] in ({}, {RED: LOOK}), step
+    assert {} in found
+    assert found[-1] == {RED: LOOK}
 
 
 RUNS_UNDER_WAY = 12  # seeds for each scenario
