@@ -170,8 +170,13 @@ MUTANTS = [
         "timeline/moderation/reports.py",
         """        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+        pipe = self._store.pipeline()  # read after the write
+        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
+        pipe.execute()
+        if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
+        elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
+            Deciding(self._store).decide_too(report)
         people = [uid for uid in (report.who, whom) if uid is not None]
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
 """,
@@ -179,8 +184,13 @@ MUTANTS = [
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        if self._store.hget(keys.report(rid), "decision") is not None:
+        pipe = self._store.pipeline()
+        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
+        pipe.execute()
+        if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
+        elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
+            Deciding(self._store).decide_too(report)
 """,
         REPORTS,
     ),
@@ -188,15 +198,19 @@ MUTANTS = [
         f"report in the queue: {JOINS}",
         "timeline/moderation/reports.py",
         """        self._store.zadd(keys.reports(), {str(rid): rid})
-        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+        pipe = self._store.pipeline()  # read after the write
 """,
         """        pipe = self._store.pipeline()
         pipe.zadd(keys.reports(), {str(rid): rid})
-        decision = pipe.hget(keys.report(rid), "decision")
-        pipe.execute()
-        if decision.value is not None:
 """,
         (MIDDLE, *REPORTS),
+    ),
+    Mutant(
+        "report about a post that a decision deletes meanwhile: it stays open",
+        "timeline/moderation/reports.py",
+        "        elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:\n",
+        "        elif mark.value == '':\n",
+        (f"{ACTS}::test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it",),
     ),
     Mutant(
         "report about a deleted account: what leads to it goes before it",

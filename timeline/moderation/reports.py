@@ -182,13 +182,19 @@ class Reports(Repository):
 
     def _list_made(self, report: Report) -> bool:
         """Write where an open report stands: among those about the person, and in the queue. A decision that comes
-        between takes it out of the queue again. When an account was deleted it goes again, since a worker may have
-        looked for its reports before this one was there; then returns False. Four round trips."""
+        between takes it out of the queue again; one that has deleted its post decides it too. When an account was
+        deleted it goes again, since a worker may have looked for its reports before this one was there; then returns
+        False. Four round trips, seven more for such a post."""
         rid, whom = report.rid, report.about.whom
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+        pipe = self._store.pipeline()  # read after the write
+        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
+        pipe.execute()
+        if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
+        elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
+            Deciding(self._store).decide_too(report)
         people = [uid for uid in (report.who, whom) if uid is not None]
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
         if any(map(is_deleted, deleted.values())):
@@ -441,6 +447,14 @@ class Deciding(Repository):
             alike = [one for one in known if (one.about.pid or 0) in report.pids and one.rid != rid]
             self._close([one for one in alike if one.decision in (None, act)], act)
             yield integer(rows[-1][1])
+
+    def decide_too(self, report: Report) -> None:
+        """Let a decision that deletes the post of a report decide it, which may have looked for others before this one
+        was listed. Two round trips; those of `_close` when there is one."""
+        known = Reports(self._store).about(report.about.whom, REPORTS_SHOWN)
+        acts = (one.decision for one in known if one.decision is not None and report.about.pid in one.chosen)
+        if (act := next(acts, None)) is not None:
+            self._close([report], act)
 
     def _act(self, report: Report, act: Act) -> Iterator[int]:
         """Carry out all of a decision but what it means for reports."""

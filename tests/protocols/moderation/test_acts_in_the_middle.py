@@ -151,6 +151,19 @@ def test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown(store, raw, 
             assert raw.hget("user:3", "state_act") == last[0], step
 
 
+def test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it(store, raw):
+    for _ in range(seam.examples(ROUNDS)):
+        for step in seam.each_moment():
+            make_moderated_site(raw)
+            report(store, BOB, 2)()
+            with seam.before_part(step, decide(store, Action.DELETE)) as decided:
+                report(store, ALICE, 2)()
+            assert_all_agree(store, raw, step)
+            assert raw.zcard("reports") == (0 if decided else 2), step
+            told = [one for one in raw.zrange("notices:1", 0, -1) if one.startswith("report")]
+            assert len(told) == len(decided), step
+
+
 def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(store, raw):
     """The other one was killed before its commit. Its worker must not remove the job of this one."""
     for kill in itertools.count(2):
