@@ -120,6 +120,7 @@ def test_what_has_ended_does_not_come_back_with_a_lost_account(site, store, caps
 
 def test_the_last_sanction_of_several_comes_back(site, store, capsys):
     Sanctions(store).lift(BOB)
+    time.sleep(0.002)  # acts of one millisecond have no order
     Sanctions(store).impose(BOB, State.HIDDEN, "again")
     drain(store, "worker")
     assert _restored(site, capsys) == State.HIDDEN
