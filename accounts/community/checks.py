@@ -308,7 +308,13 @@ class JoiningChecks(Searcher):
                 "applicants has {0!r}",
                 jobs=lambda member: {f"applied:{member}", f"application:{member}:"},
             ),
-            self._check_of("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
+            self._check_of(
+                "refusals that are over",
+                keys.applications,
+                _refusals_over,
+                "the refusal of {0!r}",
+                Applications(self._store).forget,
+            ),
             self._check_of(
                 "invitations that have ended",
                 keys.invites,
@@ -324,7 +330,7 @@ class JoiningChecks(Searcher):
     def _move_away(self, name: str, text: str) -> None:
         """What is no application keeps a name from everyone. It is kept under `damaged:`."""
         checks.keep(self._store, keys.applications(), name.encode(), text.encode())
-        self._store.hdel(keys.applications(), name)
+        Applications(self._store).forget(name, text)
 
     def _answers(self, stored: Sequence[FieldValue]) -> list[FieldValue]:
         """The answers among fields of `applications` that are still there."""

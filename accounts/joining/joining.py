@@ -116,6 +116,16 @@ class Applications(Repository):
         if found is None or found.refused or found.at != asked.at:
             self._store.zrem(keys.applicants(), asked.member)
 
+    def forget(self, name: str, text: str) -> None:
+        """Remove an application that was read as this text. One that was made since then comes back. One round trip,
+        two for such a one."""
+        pipe = self._store.pipeline()
+        removed = pipe.hget(keys.applications(), name)
+        pipe.hdel(keys.applications(), name)
+        pipe.execute()
+        if removed.value not in (None, text):
+            self._store.hsetnx(keys.applications(), name, str(removed.value))
+
     def is_reserved(self, username: str) -> bool:
         """Whether somebody has asked for this name, or was refused of late. One round trip."""
         found = self.find(username)

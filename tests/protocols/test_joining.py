@@ -1,12 +1,14 @@
 """Joining that is killed between any two round trips: a use or an answer has its full effect, or none. Several people
 join and several moderators answer at once, in random interleavings, with and without kills."""
 
+import io
 import itertools
 import time
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import call_command
 
 from accounts.community.acts import APPROVED, Answers
 from accounts.joining import joining
@@ -83,6 +85,18 @@ def test_who_applies_again_while_old_refusals_go_is_not_forgotten(store, raw):
             waiting = {one.username for one in Applications(store).all()}
             assert waiting == ({"Dora", "erik"} if step.has_come else {"erik"}), step
             assert raw.zcard("applicants") == len(waiting), step
+
+
+def test_who_applies_again_while_cleanup_removes_the_old_refusal_is_not_forgotten(store, raw):
+    refused = Application("Dora", "argon2$hash", "First.", 5, int(time.time()) - KEPT - 60)
+    for step in each_moment():
+        raw.flushall()
+        raw.hset("applications", "dora", joining.stored_application(refused))
+        with before_part(step, lambda: Applications(store).apply("Dora", "argon2$hash", "Again.")):
+            call_command("cleanup", stdout=io.StringIO())
+        finish_jobs(store, raw)
+        assert [one.why for one in Applications(store).all()] == (["Again."] if step.has_come else []), step
+        assert raw.hlen("applications") == step.has_come, step
 
 
 def test_of_two_who_apply_for_the_name_of_an_old_refusal_the_first_one_waits(store, raw):
