@@ -164,9 +164,9 @@ class ProfilePictureChecks(Searcher):
         return found
 
     def _repair(self, uid: int, kind: ProfilePicture, digest: str, is_there: bool) -> None:
-        """A profile loses a picture without its file."""
+        """A profile loses a picture without its file, and none that was chosen meanwhile."""
         now = int(time.time())
         if is_there:
             self._store.zadd(keys.media_users(digest), {str(Mark(kind, uid, now)): now})
         else:
-            self._store.hdel(keys.user(uid), kind)
+            Users(self._store).take_out(uid, kind, digest)

@@ -9,11 +9,12 @@ import pytest
 
 from accounts.community.acts import remove_picture
 from accounts.community.log import Act
-from accounts.media.profiles import ProfilePicture, ProfilePictures
+from accounts.media.profiles import ProfilePicture, ProfilePictureChecks, ProfilePictures
 from accounts.media.repository import PictureRefused, Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import findings_of
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
@@ -130,6 +131,18 @@ def test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays(s
             drain_due(store, raw)
             assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
             assert raw.exists(f"media:{BLUE}"), step
+
+
+def test_a_profile_picture_that_comes_while_doctor_takes_out_a_lost_one_stays(store, raw):
+    for step in each_moment():
+        make_small_site(raw)
+        raw.hset("user:1", "picture", "f" * 40)
+        Pictures(store).add(ALICE, decoded_picture("blue"))
+        choice = lambda: ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, BLUE)  # noqa: E731
+        with before_part(step, choice) as chosen:
+            for found in findings_of(store, ProfilePictureChecks(store).inconsistencies()):
+                found.repair()
+        assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
 
 
 LOOK = "f0" * 16
