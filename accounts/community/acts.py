@@ -149,23 +149,22 @@ def finish_site(store: Store, claim: Claim) -> None:
 # can do all of it again.
 
 
-BLOCKED = "blocked"  # in the name of the job, before the look of the picture: nobody may upload it again
+BLOCKED = "blocked"  # in the name of the job, before the look of the picture
 
 
 def blocked_as(store: Store, digest: str) -> str:
-    """What names a picture that is to be blocked, behind its digest: BLOCKED, and how it looks. It may be gone when a
-    worker blocks it. One round trip."""
+    """What says in the name of a job that a picture is blocked, and how it looks: it may be gone when a worker blocks
+    it. One round trip."""
     return f"{BLOCKED} {Pictures(store).look_of(digest)}".strip()
 
 
 def begin_removal(
-    store: Store, place: str, digest: str, act: Act, blocks: bool | str, finish: Callable[[Store, Job], object]
+    store: Store, place: str, digest: str, act: Act, blocked: str, finish: Callable[[Store, Job], object]
 ) -> None:
-    """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and carry it out. With `blocks`, nobody may upload
-    the picture again, or one that looks nearly the same; the line names it then, so that staff can take this back. It
-    may be what `blocked_as` has said before."""
-    act = replace(act, also=digest) if blocks else act
-    blocked = blocked_as(store, digest) if blocks is True else blocks or ""
+    """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and carry it out. `blocked`: as `blocked_as` has
+    said, and then nobody may upload the picture again, or one that looks nearly the same; the line names it, so that
+    staff can take this back. Empty: the picture only goes from here."""
+    act = replace(act, also=digest) if blocked else act
     job = Outbox(store).add(f"{place}:{digest}:{blocked}:{act.line()}")
     with job.ending():
         finish(job.store, job)
@@ -198,12 +197,12 @@ def kind_of_picture(store: Store, uid: int, digest: str) -> ProfilePicture:
     return kind
 
 
-def remove_picture(store: Store, act: Act, kind: ProfilePicture, digest: str, blocks: bool | str) -> None:
-    """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
-    `begin_removal`. The line is written also when the profile no longer has it. Seven round trips, two more to
+def remove_picture(store: Store, act: Act, kind: ProfilePicture, digest: str, blocked: str) -> None:
+    """Remove a picture from the profile of the person of an act, which says by whom and why; `blocked` as for
+    `begin_removal`. The line is written also when the profile no longer has it. Seven round trips, one more to
     block."""
     act = replace(act, what=f"{kind}:removed")
-    begin_removal(store, f"staff_profile:{act.whom}:{kind}", digest, act, blocks, finish_picture)
+    begin_removal(store, f"staff_profile:{act.whom}:{kind}", digest, act, blocked, finish_picture)
 
 
 def finish_picture(store: Store, job: Claim | Job) -> None:

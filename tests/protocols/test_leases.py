@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.acts import Answers, Roles, allow_picture, change_site, remove_picture
+from accounts.community.acts import BLOCKED, Answers, Roles, allow_picture, change_site, remove_picture
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, save_profile
@@ -175,7 +175,7 @@ def _post_with_a_picture(store):
 def picture_deleted(store, raw):
     pid, red = _post_with_a_picture(store)
     act = Act(what="", by=BOB, whom=CAROL, post=pid, reason=WHY)
-    return lambda: remove_by_staff(store, act, red.digest, blocks=True)
+    return lambda: remove_by_staff(store, act, red.digest, BLOCKED)
 
 
 def picture_described(store, raw):
@@ -188,7 +188,7 @@ def profile_picture_removed(store, raw):
     Pictures(store).add(CAROL, red)
     ProfilePictures(store).choose(CAROL, ProfilePicture.PICTURE, red.digest)
     act = Act(what="", by=BOB, whom=CAROL, reason=WHY)
-    return lambda: remove_picture(store, act, ProfilePicture.PICTURE, red.digest, blocks=False)
+    return lambda: remove_picture(store, act, ProfilePicture.PICTURE, red.digest, "")
 
 
 def picture_allowed(store, raw):

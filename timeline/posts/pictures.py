@@ -172,12 +172,12 @@ def require_picture(store: Store, pid: int, digest: str) -> None:
         raise NoSuchPost(pid)
 
 
-def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool | str) -> None:
-    """Remove one picture from the post of an act, which says by whom, whose it is and why; `blocks` as for
-    `begin_removal`. The line is written also when the post no longer has it. Ten round trips, two more to
+def remove_by_staff(store: Store, act: Act, digest: str, blocked: str) -> None:
+    """Remove one picture from the post of an act, which says by whom, whose it is and why; `blocked` as for
+    `begin_removal`. The line is written also when the post no longer has it. Ten round trips, one more to
     block."""
     act = replace(act, what="picture:deleted")
-    begin_removal(store, f"staff_picture:{act.post}", digest, act, blocks, finish_removal)
+    begin_removal(store, f"staff_picture:{act.post}", digest, act, blocked, finish_removal)
 
 
 def finish_removal(store: Store, job: Claim | Job) -> None:

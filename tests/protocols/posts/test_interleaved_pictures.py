@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import remove_picture
+from accounts.community.acts import blocked_as, remove_picture
 from accounts.community.log import Act
 from accounts.media.profiles import ProfilePicture, ProfilePictureChecks, ProfilePictures
 from accounts.media.repository import PictureRefused, Pictures
@@ -33,7 +33,7 @@ RED, BLUE, LIME = (decoded_picture(colour).digest for colour in COLOURS)
 
 def remove(store, pid, digest):
     act = Act(what="", by=BOB, whom=ALICE, post=pid)
-    return attempt(lambda: remove_by_staff(store, act, digest, blocks=False), StoreError)
+    return attempt(lambda: remove_by_staff(store, act, digest, ""), StoreError)
 
 
 def say(store, pid, **alts):
@@ -127,7 +127,7 @@ def test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays(s
             ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, RED)
             choice = lambda: ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, BLUE)  # noqa: E731
             with before_part(step, choice) as chosen:
-                remove_picture(store, act, ProfilePicture.PICTURE, RED, blocks=False)
+                remove_picture(store, act, ProfilePicture.PICTURE, RED, "")
             drain_due(store, raw)
             assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
             assert raw.exists(f"media:{BLUE}"), step
@@ -153,7 +153,7 @@ def test_a_block_that_a_worker_repeats_when_the_picture_is_gone_knows_how_it_loo
         pid = post_with_pictures(store, raw, layout)
         raw.hset(f"media_info:{RED}", "look", LOOK)
         act = Act(what="", by=BOB, whom=ALICE, post=pid)
-        killed_before_part(step, lambda act=act: remove_by_staff(store, act, RED, blocks=True))
+        killed_before_part(step, lambda act=act: remove_by_staff(store, act, RED, blocked_as(store, RED)))
         drain_due(store, raw)
         assert noted(raw) == []
         if RED not in shown(raw, pid):
@@ -174,7 +174,8 @@ def test_a_block_that_was_killed_before_its_picture_went_knows_how_it_looks(stor
             about = NewReport(ALICE, pid, Reason.OTHER)
             block = partial(Deciding(store).delete_picture, about, RED, True, BOB, "No.")
         else:
-            block = partial(remove_by_staff, store, Act(what="", by=BOB, whom=ALICE, post=pid), RED, blocks=True)
+            act = Act(what="", by=BOB, whom=ALICE, post=pid)
+            block = partial(remove_by_staff, store, act, RED, blocked_as(store, RED))
         killed_before_part(step, block)
         Posts(store).delete(ALICE, pid)
         blocks = {job for job in noted(raw) if job.startswith(("staff_picture:", "report:"))}
@@ -268,7 +269,7 @@ UNDER_WAY = {
     "staff deletes it while it is posted again": lambda s, pid: [
         publish(s),
         attempt(
-            lambda: remove_by_staff(s, Act(what="", by=BOB, whom=ALICE, post=pid), decoded_picture().digest, False),
+            lambda: remove_by_staff(s, Act(what="", by=BOB, whom=ALICE, post=pid), decoded_picture().digest, ""),
             StoreError,
         ),
         lambda: take_all_over(s),

@@ -9,6 +9,7 @@ import pytest
 import redis
 from PIL import Image
 
+from accounts.community.acts import BLOCKED
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
 from accounts.media import repository
@@ -157,7 +158,7 @@ def test_what_is_decided_with_a_report_shows_its_pictures(admin, store, post, ca
 
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
     red = decoded_picture()
-    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red.digest, blocks=True)
+    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red.digest, BLOCKED)
     monkeypatch.setattr(repository, "decoded", decoded_once)
     with pytest.raises(PictureBlocked):
         Pictures(store).upload(2, picture_file(), Shape.POST)
@@ -175,7 +176,7 @@ def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store
     shown = Posts(store).publish(carol.user.uid, again, "t2").pid
     for login in (bob, carol):
         Pictures(store).add(login.user.uid, decoded_picture())  # for another post
-    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red, blocks=True)
+    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red, BLOCKED)
     drain(store, "worker")
     for login in (bob, carol):
         with pytest.raises(PictureGone):
@@ -200,12 +201,12 @@ def test_a_blocked_picture_is_refused_in_every_shape_also_as_it_was_shown(store,
             Pictures(store).upload(1, shown.files[""], shape)
 
 
-@pytest.mark.parametrize(("blocks", "trips"), [(False, 10), (True, 12)])
-def test_the_docstring_says_how_many_round_trips_a_removal_takes(store, bob, post, round_trips, blocks, trips):
+@pytest.mark.parametrize(("blocked", "trips"), [("", 10), (f"{BLOCKED} {LOOK}", 11)])
+def test_the_docstring_says_how_many_round_trips_a_removal_takes(store, bob, post, round_trips, blocked, trips):
     act = Act(what="", by=1, whom=bob.user.uid, post=post)
-    sent = round_trips(lambda: remove_by_staff(store, act, decoded_picture().digest, blocks))
+    sent = round_trips(lambda: remove_by_staff(store, act, decoded_picture().digest, blocked))
     assert len(sent.round_trips) == trips
-    assert "Ten round trips, two more to block" in " ".join(remove_by_staff.__doc__.split())
+    assert "Ten round trips, one more to block" in " ".join(remove_by_staff.__doc__.split())
 
 
 def test_plain_pictures_are_not_alike():

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import allow_picture, remove_picture
+from accounts.community.acts import allow_picture, blocked_as, remove_picture
 from accounts.community.log import Act, Log
 from accounts.media import repository
 from accounts.media.decoding import Shape
@@ -156,7 +156,7 @@ def test_staff_takes_a_block_back_where_the_act_is_listed_and_the_picture_can_be
 
 
 def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob, store, raw):
-    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocks=True)
+    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocked_as(store, RED.digest))
     raw.hset("staff", "2", "moderator")
     raw.hset("user:2", "role", "moderator")
     staff = browser(bob)
@@ -167,7 +167,7 @@ def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob
 
 @pytest.mark.parametrize("step", range(1, 7))
 def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, step):
-    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocks=True)
+    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocked_as(store, RED.digest))
     [removed] = Log(store).about(2)
     is_killed = killed_before_round_trip(step, lambda: allow_picture(store, removed, 1, "A mistake"))
     assert is_killed == (step < 6)
@@ -180,7 +180,7 @@ def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, 
 @pytest.mark.parametrize("step", range(1, 8))
 def test_killed_anywhere_the_removal_and_its_line_come_together(faces, store, raw, step):
     def remove():
-        remove_picture(store, BY_ALICE, ProfilePicture.HEADER, WIDE.digest, blocks=False)
+        remove_picture(store, BY_ALICE, ProfilePicture.HEADER, WIDE.digest, "")
 
     assert killed_before_round_trip(step, remove) == (step < 7)
     drain_due(store, raw)
