@@ -17,7 +17,7 @@ from django.conf import settings
 from accounts.media.decoding import PictureRefused, Shape, decoded
 from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
-from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
+from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim, Outbox
 from retwis_site.maintenance.checks import (
     Check,
     Chunks,
@@ -36,7 +36,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, remove_members
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each
-from retwis_site.store.ids import is_digest, note_bad, parse_id, parse_number
+from retwis_site.store.ids import is_digest, note_bad, parse_id, parse_number, stored_time
 from retwis_site.store.kinds import id_in, unprefixed
 from retwis_site.store.replies import Result
 
@@ -68,12 +68,14 @@ def settle_picture(store: Store, digest: str) -> bool:
     """Remove the marks of what no longer shows the picture, and the picture itself when nothing shows it. Returns False
     when something may still come to show it: then it must be looked at again later.
 
-    Once it is `going`, a mark is of no use to those who write it. So all marks are read again after that."""
+    Once it is `going`, a mark is of no use to those who write it. So all marks are read again after that. Only the
+    worker that has said so decides then: there may be a job for each who has uploaded the picture."""
     marks = _look(store, digest)
     if is_used(marks):
         _forget_ended(store, digest, marks)
         return MarkState.COMING not in marks.values()
-    store.hset(keys.media_info(digest), {"going": str(int(time.time()))})
+    if not _begins_to_go(store, digest):
+        return False
     # A post whose process has died after its commit is not listed yet, and its job leads to it.
     lapsed = {mark for mark, state in marks.items() if state is MarkState.LAPSED and mark.kind != UPLOAD}
     jobs = Outbox(store).under_way() if lapsed else set()
@@ -83,6 +85,16 @@ def settle_picture(store: Store, digest: str) -> bool:
         return False
     _remove(store, digest, {mark.uid for mark in marks})
     return True
+
+
+def _begins_to_go(store: Store, digest: str) -> bool:
+    """Say that a picture is going. False while another worker is at it, or just was; what one has left that died is
+    taken over. One round trip."""
+    now, key, pipe = int(time.time()), keys.media_info(digest), store.pipeline()
+    is_first, since = pipe.hsetnx(key, "going", str(now)), pipe.hget(key, "going")
+    pipe.execute()
+    is_left = since.value is not None and stored_time(key, since.value) <= now - WORKER_GIVES_UP
+    return bool(is_first.value) or is_left
 
 
 def _look(store: Store, digest: str) -> dict[Mark, MarkState]:

@@ -22,6 +22,16 @@ REINDEX = (
 
 MUTANTS = [
     Mutant(
+        "picture: of two workers, each removes what the other one says is going",
+        "accounts/media/upkeep.py",
+        "    return bool(is_first.value) or is_left\n",
+        "    return bool(is_first.value) or not is_left\n",
+        (
+            "tests/protocols/posts/test_interleaved_pictures.py::"
+            "test_two_workers_with_a_job_each_for_one_picture_remove_none_that_is_posted_meanwhile",
+        ),
+    ),
+    Mutant(
         f"new post: {JOINS}",
         "timeline/posts/delivery.py",
         "        pipe.execute()\n        asked = ask_look(pipe, written or",

@@ -84,6 +84,13 @@ def test_no_change_undoes_another_one(store, raw, layout, scenario):
         assert {*raw.zrange("media_sizes", 0, -1)} == {*left}, seed
 
 
+def a_minute_passes(raw):
+    """A worker that said of a picture that it is going, and was killed, is no longer waited for."""
+    for key in raw.keys("media_info:*"):
+        if raw.hexists(key, "going"):
+            raw.hset(key, "going", 1)
+
+
 @pytest.mark.parametrize("scenario", CHANGES)
 def test_a_worker_finishes_the_changes_of_killed_processes(store, raw, layout, scenario):
     """A change whose job is there is done in the end; one that was killed before may be missing. A job that comes twice
@@ -92,6 +99,7 @@ def test_a_worker_finishes_the_changes_of_killed_processes(store, raw, layout, s
     for seed in range(examples(RUNS_OF_CHANGES)):
         pid = post_with_pictures(store, raw, layout)
         interleave(seed, 2, [*changes(store, pid), lambda: take_all_over(store)])
+        a_minute_passes(raw)
         drain_due(store, raw)
         assert noted(raw) == []
         now, fields = shown(raw, pid), raw.hgetall(f"post:{pid}")
@@ -108,6 +116,7 @@ def test_nothing_of_the_pictures_of_a_deleted_post_is_left(store, raw, layout):
         pid = post_with_pictures(store, raw, layout)
         changes = [say(store, pid, red="Red"), remove(store, pid, BLUE), delete(store, pid)]
         interleave(seed, seed % 2, [*changes, lambda: take_all_over(store)])
+        a_minute_passes(raw)
         drain_due(store, raw)
         delete(store, pid)()
         drain(store, "worker")
@@ -208,6 +217,7 @@ def a_day_passes(raw, store):
         for key in raw.keys("media_users:*"):
             for member in raw.zrange(key, 0, -1):
                 raw.zadd(key, {member: 1})
+        a_minute_passes(raw)
         drain_due(store, raw)
     assert noted(raw) == []
 
@@ -294,3 +304,19 @@ def test_posts_show_pictures_that_are_there(store, raw, layout, scenario, kills)
         a_day_passes(raw, store)
         drain(store, "worker")
         assert_pictures_agree(raw, [ALICE, BOB], (scenario, seed))
+
+
+def test_two_workers_with_a_job_each_for_one_picture_remove_none_that_is_posted_meanwhile(store, raw):
+    """Each who has uploaded it leaves a job. What one of them finds in use again is not taken from the other one."""
+    digest = decoded_picture().digest
+    for seed in range(examples(1500)):  # few of the orders tell
+        make_small_site(raw)
+        upload(store)()
+        key = f"media_users:{digest}"
+        raw.zadd(key, dict.fromkeys(raw.zrange(key, 0, -1), 1))
+        Memory.clear_all()
+        workers = [partial(carry_out, store, f"picture:{digest}:1:{number}") for number in range(2)]
+        interleave(seed, 0, [publish(store), *workers])
+        a_day_passes(raw, store)
+        drain(store, "worker")
+        assert_pictures_agree(raw, [ALICE], seed)
