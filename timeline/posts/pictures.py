@@ -45,17 +45,17 @@ def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
     """Whether a post of this user shows a picture. One that cannot be read shows all that have its mark. Two
     commands."""
     fields, listed = (
-        pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]),
+        pipe.hmget(keys.post(pid), ["user_id", "deleted", "media", f"{REMOVED}{digest}"]),
         pipe.zscore(keys.updates(uid), str(pid)),
     )
 
     def read() -> Use:
-        author, deleted, media = fields.value
+        author, deleted, media, removed = fields.value
         if author is None:
             return Use.UNKNOWN
-        if author != str(uid) or deleted is not None:
+        if author != str(uid) or deleted is not None or removed is not None:  # `media` follows later
             return Use.ENDED
-        if listed.value is None:  # it has not come to its commit
+        if media is None or listed.value is None:  # it had not come to its commit when this was read
             return Use.UNKNOWN
         shown = media_from(keys.post(pid), media).digests
         return Use.SHOWN if digest in shown or (media and not shown) else Use.ENDED  # a damaged field may name it

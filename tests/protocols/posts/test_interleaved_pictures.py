@@ -306,11 +306,11 @@ def test_posts_show_pictures_that_are_there(store, raw, layout, scenario, kills)
         assert_pictures_agree(raw, [ALICE, BOB], (scenario, seed))
 
 
-def test_two_workers_with_a_job_each_for_one_picture_remove_none_that_is_posted_meanwhile(store, raw):
+def test_two_workers_with_a_job_each_for_one_picture_remove_none_that_is_posted_meanwhile(store, raw, layout):
     """Each who has uploaded it leaves a job. What one of them finds in use again is not taken from the other one."""
     digest = decoded_picture().digest
     for seed in range(examples(1500)):  # few of the orders tell
-        make_small_site(raw)
+        make_small_site(raw, layout)
         upload(store)()
         key = f"media_users:{digest}"
         raw.zadd(key, dict.fromkeys(raw.zrange(key, 0, -1), 1))

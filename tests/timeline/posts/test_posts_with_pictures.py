@@ -420,3 +420,18 @@ def test_a_deleted_post_keeps_no_description(store, browser, alice, pid, raw):
 def test_the_download_has_the_setting(browser, demanding):
     account = json.loads(b"".join(browser(demanding).get("/settings/download/").streaming_content).split(b"\n")[1])
     assert account["needs_alt"] == "2023-11-14T22:13:20Z"
+
+
+def test_a_picture_that_staff_has_removed_goes_before_its_post_says_so(red, store, raw):
+    pid = publish(store, 1, red)
+    raw.hset(f"post:{pid}", f"removed:{red}", "1")  # `media` follows, which another change may write late
+    assert settle_picture(store, red)
+    assert not raw.exists(f"media:{red}", f"media_info:{red}", f"media_users:{red}")
+
+
+def test_a_picture_stays_while_its_post_has_not_said_yet_what_it_shows(red, store, raw):
+    pid = publish(store, 1, red)
+    raw.hdel(f"post:{pid}", "media")  # as a reader on several servers may see it beside the list of its author
+    assert not settle_picture(store, red)
+    assert raw.zrange(f"media_users:{red}", 0, -1) == [f"post:1:{pid}"]
+    assert raw.exists(f"media:{red}")
