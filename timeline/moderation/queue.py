@@ -13,7 +13,7 @@ from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.community.views import SiteForm
 from accounts.media.repository import Pictures
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import OPERATOR, Role, State, User
+from accounts.users.entities import OPERATOR, AccountDeleted, Role, State, User
 from accounts.users.html import at
 from accounts.users.repository import ask_owners
 from retwis_site.http.language import listed
@@ -27,7 +27,7 @@ from retwis_site.store.replies import Result
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
 from timeline.posts.entities import NO_MEDIA, Media
 from timeline.posts.html import beginning_of, words_of
-from timeline.posts.reading.records import Record
+from timeline.posts.reading.records import Record, ask_post
 from timeline.posts.repository import Posts
 
 READ = 200  # reports of a page
@@ -288,8 +288,15 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
 
 
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
-    """Those of these posts that stand and that this person has written. One round trip."""
-    return [_shown(one) for one in Posts(store).read(pids) if one.uid == uid and one.links.repost_of is None]
+    """Those of these posts that stand and that this person has written. One round trip. Raises AccountDeleted, also
+    before a worker has removed them."""
+    pipe = store.pipeline()
+    deleted, posts = pipe.hget(keys.user(uid), "deleted"), [ask_post(pipe, pid) for pid in pids]
+    pipe.execute()
+    if deleted.value is not None:
+        raise AccountDeleted(str(uid))
+    found = [one.value for one in posts if one.value is not None]
+    return [_shown(one) for one in found if one.uid == uid and one.links.repost_of is None]
 
 
 def _shown(post: Record) -> ShownPost:

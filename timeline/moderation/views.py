@@ -421,12 +421,11 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: s
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
-    leads back to the page that has the form. Raises NoSuchUser; AccountDeleted, also before a worker has removed it."""
+    leads back to the page that has the form. Raises AccountDeleted, also before a worker has removed it."""
     store = connect()
-    record = person_record(store, username)
-    if record.deleted is not None:
-        raise AccountDeleted(username)
-    author = record.user.uid
+    author = Users(store).find(username)
+    if author is None:
+        raise Http404
     if not may_see(store, me.uid, author):
         return _about_oneself(request)
     found = queue.own_posts(store, author, [pid])
