@@ -97,8 +97,7 @@ class Memory(Generic[K, V]):
         Memory.changes += 1
 
     def clear(self) -> None:
-        self._entries.clear()
-        self._order.clear()
+        self._entries, self._order = {}, deque()
         Memory.changes += 1
 
     @classmethod
