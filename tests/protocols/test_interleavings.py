@@ -206,26 +206,33 @@ SEVERAL = {
 
 @pytest.mark.parametrize("scenario", SEVERAL)
 def test_no_form_with_the_old_password_overrules_a_recovery(store, raw, layout, scenario):
-    """Both forms have checked the old password before. Also two of them together, which undo each other."""
+    """Both forms have checked the old password before. Also two of them together, which undo each other: then the
+    session of the recovery may end, and its password opens a new one."""
     recoveries, forms = SEVERAL[scenario]
     sessions = Sessions(store)
 
-    def recover(hash_, opened):
-        generation = sessions.change_password(ALICE, hash_) if hash_ else sessions.end_all(ALICE)
+    def begin(hash_, generation, opened):
         opened.append((hash_, sessions.open(Verified(User(ALICE, "alice"), generation), Device())))
+
+    def recover(hash_, opened):
+        begin(hash_, sessions.change_password(ALICE, hash_) if hash_ else sessions.end_all(ALICE), opened)
+
+    def fill_in(hash_, opened):
+        if generation := sessions.replace_password(ALICE, hash_, "old"):
+            begin(hash_, generation, opened)
 
     for seed in range(examples(2 * RUNS)):
         make_small_site(raw, layout)
         raw.hset("user:1", "generation", "old")
         opened = []
         works = [partial(recover, hash_, opened) for hash_ in recoveries]
-        works += [partial(sessions.replace_password, ALICE, f"form {number}", "old") for number in range(forms)]
+        works += [partial(fill_in, f"form {number}", opened) for number in range(forms)]
         interleave(seed, 0, works)
         finish_jobs(store, raw)
         last = raw.hget("user:1", "password")
         assert last in filter(None, recoveries), seed
         if "" not in recoveries:
-            assert [hash_ for hash_, secret in opened if Viewer(store, secret).user.is_authenticated] == [last], seed
+            assert {hash_ for hash_, secret in opened if Viewer(store, secret).user.is_authenticated} <= {last}, seed
 
 
 def log_in(password=PASSWORD):

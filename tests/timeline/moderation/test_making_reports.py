@@ -183,7 +183,7 @@ def deletion(request, store, raw):
     return delete, require_gone
 
 
-@pytest.mark.parametrize("worker_step", range(0, 12, stride()))
+@pytest.mark.parametrize("worker_step", range(0, 11, stride()))
 @pytest.mark.parametrize("step", range(COMMIT + 1, 9))
 def test_nothing_is_left_of_a_killed_report_when_an_account_goes_before_the_worker_has_finished(
     store, raw, deletion, step, worker_step
