@@ -313,7 +313,7 @@ class JoiningChecks(Searcher):
                 keys.applications,
                 _refusals_over,
                 "the refusal of {0!r}",
-                Applications(self._store).forget,
+                lambda name, text: Applications(self._store).forget({name: text}),
             ),
             self._check_of(
                 "invitations that have ended",
@@ -330,7 +330,7 @@ class JoiningChecks(Searcher):
     def _move_away(self, name: str, text: str) -> None:
         """What is no application keeps a name from everyone. It is kept under `damaged:`."""
         checks.keep(self._store, keys.applications(), name.encode(), text.encode())
-        Applications(self._store).forget(name, text)
+        Applications(self._store).forget({name: text})
 
     def _answers(self, stored: Sequence[FieldValue]) -> list[FieldValue]:
         """The answers among fields of `applications` that are still there."""

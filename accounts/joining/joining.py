@@ -5,7 +5,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -78,32 +78,20 @@ class Applications(Repository):
     """All applications."""
 
     def apply(self, username: str, password: str, why: str) -> None:
-        """Ask to join; `password` is a Django hash. Commit: HSETNX. Seven round trips. Old refusals go, and
-        older ones make room. Raises NameTaken, TooManyWait."""
+        """Ask to join; `password` is a Django hash. Commit: HSETNX. Seven round trips, and those of
+        `forget`: old refusals go, and older ones make room. Raises NameTaken, TooManyWait."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
         stored = self._read()
-        waiting = sum(not one.refused for one in stored)
+        waiting = sum(not one.refused for one in stored.values())
         if waiting >= MOST_WAITING:
             raise TooManyWait
         asked = Application(username, password, why, int(time.time()))
         job = Outbox(self._store).add(f"applied:{asked.member}")
-        pipe = job.store.pipeline()
-        old = {one.username.lower(): one for one in old_refusals(stored, MOST_WAITING - waiting)}
-        removed = {name: pipe.hget(keys.applications(), name) for name in old}
-        for name in old:
-            pipe.hdel(keys.applications(), name)
-        added = pipe.hsetnx(keys.applications(), username.lower(), stored_application(asked))
-        pipe.execute()
-        newer = {name: text.value for name, text in removed.items() if text.value is not None}
-        newer = {name: text for name, text in newer.items() if read_application(text) != old[name]}
-        for name, text in newer.items():  # it was made since the old one was read, and comes back
-            if name == username.lower():
-                pipe.hset(keys.applications(), {name: text})
-            else:
-                pipe.hsetnx(keys.applications(), name, text)
-        pipe.execute()
-        if not added.value or username.lower() in newer:
+        texts = {one.username.lower(): text for text, one in stored.items()}
+        old = [one.username.lower() for one in old_refusals([*stored.values()], MOST_WAITING - waiting)]
+        Applications(job.store).forget({name: texts[name] for name in old})
+        if not job.store.hsetnx(keys.applications(), username.lower(), stored_application(asked)):
             job.done()
             raise NameTaken(username)
         with job.ending():
@@ -116,15 +104,18 @@ class Applications(Repository):
         if found is None or found.refused or found.at != asked.at:
             self._store.zrem(keys.applicants(), asked.member)
 
-    def forget(self, name: str, text: str) -> None:
-        """Remove an application that was read as this text. One that was made since then comes back. One round trip,
-        two for such a one."""
+    def forget(self, read: Mapping[str, str]) -> None:
+        """Remove applications, by their fields, that were read as these texts. One that was made since then comes back.
+        One round trip, two for such a one; none without any."""
         pipe = self._store.pipeline()
-        removed = pipe.hget(keys.applications(), name)
-        pipe.hdel(keys.applications(), name)
+        removed = {name: pipe.hget(keys.applications(), name) for name in read}
+        for name in read:
+            pipe.hdel(keys.applications(), name)
         pipe.execute()
-        if removed.value not in (None, text):
-            self._store.hsetnx(keys.applications(), name, str(removed.value))
+        for name, text in removed.items():
+            if text.value not in (None, read[name]):
+                pipe.hsetnx(keys.applications(), name, str(text.value))
+        pipe.execute()
 
     def is_reserved(self, username: str) -> bool:
         """Whether somebody has asked for this name, or was refused of late. One round trip."""
@@ -133,13 +124,13 @@ class Applications(Repository):
 
     def all(self) -> list[Application]:
         """Those that wait, oldest first. One round trip."""
-        return sorted((one for one in self._read() if not one.refused), key=lambda one: (one.at, one.username))
+        return sorted((one for one in self._read().values() if not one.refused), key=lambda one: (one.at, one.username))
 
-    def _read(self) -> list[Application]:
-        """Those that wait, and those that were refused. One round trip."""
+    def _read(self) -> dict[str, Application]:
+        """Those that wait, and those that were refused, by their texts. One round trip."""
         stored = self._store.hgetall(keys.applications())
         texts = (text for field, text in stored.items() if not field.startswith(ANSWER))
-        return [one for text in texts if (one := read_application(text)) is not None]
+        return {text: one for text in texts if (one := read_application(text)) is not None}
 
     def find(self, username: str) -> Application | None:
         """The application for this name. One round trip."""
