@@ -317,8 +317,8 @@ class Sanctions(Repository):
             fields, act_id = before, fields["state_act"]
 
     def _replace(self, uid: int, fields: Mapping[str, str]) -> dict[str, str] | None:
-        """Write a sanction. Returns the one before; None for a deleted account, which keeps nothing of it. One round
-        trip, two for a deleted account."""
+        """Write a sanction. Returns the fields before; None for a deleted account, which keeps nothing of it. One round
+        trip, two where the account is deleted."""
         pipe = self._store.pipeline()
         replaced = pipe.hmget(keys.user(uid), IMPOSED)
         pipe.hset(keys.user(uid), fields)

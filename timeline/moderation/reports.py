@@ -181,10 +181,10 @@ class Reports(Repository):
         self._list_made(report)
 
     def _list_made(self, report: Report) -> bool:
-        """Write where an open report stands: among those about the person, and in the queue. A decision that comes
-        between takes it out of the queue again; one that has deleted its post decides it too. When an account was
-        deleted it goes again, since a worker may have looked for its reports before this one was there; then returns
-        False. Four round trips, seven more for such a post."""
+        """Write where an open report stands: among those about the person, and in the queue. A decision about it that
+        comes between takes it out of the queue again; one that has deleted its post decides this report too. When an
+        account was deleted, the report goes again: a worker may have looked for its reports before this one was there.
+        Then returns False. Four round trips, seven more for such a post."""
         rid, whom = report.rid, report.about.whom
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})

@@ -126,8 +126,8 @@ def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
 def followed_tags(store: Store, viewer: Viewer) -> list[Tag]:
     """The tags that the viewer follows, the follow of last first. Two round trips, one without any. Raises
     NotSignedIn."""
-    me, [found] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
-    folded = stored_names(keys.tags_of(me.uid), found)
+    owner, [found] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
+    folded = stored_names(keys.tags_of(owner.uid), found)
     spellings = store.hmget(keys.tags(), folded) if folded else []
     return [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings, strict=True)]
 
@@ -177,14 +177,14 @@ class TagPages(Repository):
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        me, (followed, at_home, acted) = viewer.ask_as_user(
+        owner, (followed, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
                 pipe.ask(HOME_TAGS, me),
                 ask_latest_acted(pipe, me),
             )
         )
-        folded = stored_names(keys.tags_of(me.uid), followed)
+        folded = stored_names(keys.tags_of(owner.uid), followed)
         if not folded:
             return [], PostsPage([], None)
         pipe = self._store.pipeline()

@@ -188,9 +188,9 @@ def _put_back(store: Store, uid: int, written: Sequence[str | None], before: Seq
     """Undo a password (`written`: the fields PASSWORD_OF) that was to replace another one than it has replaced
     (`before`). Returns all fields of the user then. One round trip; one more for each that came meanwhile.
 
-    No command writes a field only if it has this text. So what the swap has replaced is read in the same round trip. It
-    is put back where it is the password of someone else, but for one that was to replace a certain one: that came over
-    the one that is undone here."""
+    No command writes a field only if it has this text. So the round trip that writes `before` also reads what it
+    replaces. When that is neither `written` nor the password of another such form, somebody has set it meanwhile: it is
+    written again in the next round."""
     while True:
         pipe = store.pipeline()
         replaced = pipe.hmget(keys.user(uid), PASSWORD_OF)

@@ -206,7 +206,7 @@ def test_the_error_of_a_key_of_the_wrong_type_names_the_command_that_helps(full_
     ],
 )
 def test_an_export_of_a_store_that_has_lost_a_key_says_so_and_fails(full_site, tmp_path, lost, error):
-    """People and what is theirs would be missing in the next site without a word."""
+    """Else the next site would lack people and their posts, and nobody would know."""
     path = tmp_path / "site.jsonl"
     whole = export(path).splitlines()[1:-1]
     full_site.delete(lost)
