@@ -11,7 +11,7 @@ from tests.support.command_output import doctor
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, register, signed_in
 from tests.support.stored_keys import everything
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import before_part, each_moment, killed_before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.post_ids import post_ids
@@ -53,6 +53,33 @@ def test_a_post_is_neither_lost_nor_another_s(store, alice, bob, raw, author):
     assert Posts(store).publish(author, NewPost("Indeed", reply_to=1), "t2").body == "Indeed"
     assert raw.hget("post:1", "body") == "words of alice"
     assert raw.hget("post:2", "user_id") == str(author)
+
+
+def test_of_two_clicks_on_several_servers_both_get_the_post(store, alice, raw):
+    """The second click reads the token and publishes while the look at the id is on its way to its server."""
+
+    def click():
+        return Posts(store).publish(1, NewPost("Hello"), "t")
+
+    for _ in range(10):  # each takes the round trips apart in its own way
+        for step in each_moment():
+            raw.flushall()
+            register(store, "alice")
+            with before_part(step, click) as second:
+                first = click()
+            assert second in ([], [first]), step
+            assert raw.zrange("updates:1", 0, -1) == [str(first.pid)], step
+
+
+@pytest.mark.parametrize("field", ["time 1700000000", "user_id 2", "deleted 1700000000", "body Hi"])
+def test_what_no_click_has_just_made_keeps_its_id(store, alice, bob, raw, field):
+    Posts(store).publish(1, NewPost("Hello"), "t1")
+    raw.hset("post:1", *field.split())
+    raw.decr("next_post_id")
+    before = all_but_counters(raw)
+    with pytest.raises(IdInUse):
+        Posts(store).publish(1, NewPost("Hello"), "t2")
+    assert all_but_counters(raw) == before
 
 
 def test_a_repost_takes_no_post_over(store, alice, bob, raw):

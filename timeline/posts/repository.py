@@ -144,6 +144,7 @@ def _check(store: Store, uid: int, targets: Iterable[PostTarget]) -> None:
 
 
 MOST_TEXTS = 100  # of a post, the first one included
+SECOND_CLICK = 60  # seconds, at most, from a click on a form to the next one
 
 
 class Posts(Repository):
@@ -185,7 +186,7 @@ class Posts(Repository):
         links = links._replace(mentions=mentioned(self._store, new.body))
         ids = post_ids(self._store)
         new_pid = ids.take(uid)
-        pid = self._claim_token(uid, token, ids, new_pid)
+        pid = self._claim_token(uid, token, ids, new_pid, new.body)
         if pid != new_pid:
             ids.give_back(new_pid)
             published = self._published_before(uid, pid, token)
@@ -217,14 +218,14 @@ class Posts(Repository):
         pid = stored_id(key, self._store.get(key))
         return self._published_before(uid, pid, token) if pid is not None else None
 
-    def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int) -> int:
+    def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int, body: str) -> int:
         """The id of the token's post: `new_pid`, or the id that an earlier click has given it. Raises IdInUse."""
         key, pipe = keys.idem(uid, token), self._store.pipeline()
         while True:
             is_first = pipe.set_nx_ex(key, str(new_pid), keys.idem.lives)
             is_unused = ids.ask_unused(pipe, new_pid)
             pipe.execute()
-            if is_first.value and is_unused.value:
+            if is_first.value and (is_unused.value or self._has_begun(uid, new_pid, body)):
                 return new_pid
             if is_first.value:
                 self._store.unlink(key)
@@ -236,6 +237,15 @@ class Posts(Repository):
             if pid is not None:
                 return pid
             self._store.unlink(key)
+
+    def _has_begun(self, uid: int, pid: int, body: str) -> bool:
+        """Whether another click on the same form has begun the post `pid`: it may have read the token before the first
+        click looked whether the id is unused. A post does not tell its token, so this is any post of the same author
+        and text that is at most SECOND_CLICK old. One round trip."""
+        key = keys.post(pid)
+        author, when, stored, deleted = self._store.hmget(key, ["user_id", "time", "body", "deleted"])
+        is_new = when is None or time.time() - stored_time(key, when) <= SECOND_CLICK
+        return author == str(uid) and deleted is None and is_new and stored in {None, body}
 
     def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
         """A post that an earlier click has published, even if it is deleted by now; None when that click died before.
