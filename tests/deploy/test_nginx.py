@@ -162,7 +162,9 @@ def test_one_address_may_ask_so_often_and_of_ipv6_its_network():
     machine.write_nginx()
     site = machine.path("site.conf")
     believed = "server_tokens off; set_real_ip_from 127.0.0.1; real_ip_header X-Tested-Address;"
-    text, found = re.subn(r"limit_req zone=retwis_all .*;", "", site.read_text().replace("server_tokens off;", believed))
+    text, found = re.subn(
+        r"limit_req zone=retwis_all .*;", "", site.read_text().replace("server_tokens off;", believed)
+    )
     assert found == 1
     site.write_text(text)
 

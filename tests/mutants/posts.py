@@ -3,7 +3,6 @@
 from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
 CONVERSATIONS = "tests/protocols/test_conversations.py"
-AGREE = f"{CONVERSATIONS}::test_interleaved_changes_agree_with_the_posts"
 MIDDLE = f"{CONVERSATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
 KILLED = f"{CONVERSATIONS}::test_a_killed_change_has_no_effect_or_its_full_effect"
 DELETED = (
@@ -145,7 +144,9 @@ MUTANTS = [
         "timeline/posts/repository.py",
         "        leased = Outbox(store).add_all(jobs)\n        mark_deleted(",
         "        leased = Outbox(store).add_all([])\n        mark_deleted(",
-        (AGREE,),
+        (
+            f"{CONVERSATIONS}::test_a_worker_that_is_killed_after_another_one_has_removed_the_account_leaves_right_numbers",
+        ),
     ),
     Mutant(
         f"notices of a post: {LEFT_OUT}",

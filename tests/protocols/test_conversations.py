@@ -1,12 +1,13 @@
 """Replies, quotes, deletions and edits survive kills and each other: all that follows from posts agrees with them."""
 
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
 from tests.support.protocols.conversations import BOBS_POST, assert_conversations_agree, make_thread
-from tests.support.protocols.interleaving import interleave
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
+from tests.support.protocols.interleaving import carry_out, interleave
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.stored_keys import noted
 from tests.support.stores import seam
 from timeline.posts.settling import Settling
@@ -184,6 +185,39 @@ def test_a_change_between_two_parts_of_another_agrees_with_it(acts, store, raw, 
                 change()
             finish_jobs(store, raw)
             assert_conversations_agree(raw, step)
+
+
+def test_a_worker_that_is_killed_after_another_one_has_removed_the_account_leaves_right_numbers(acts, store, raw):
+    """It writes what it has read before alice has deleted her reply, and dies at its next round trip. The other worker
+    has left no post that leads to the number."""
+    for step in seam.each_moment():
+        make_small_site(raw)
+        _, second = make_thread(store)
+        acts.answer(BOB, second)()
+        acts.answer(ALICE, second)()
+        acts.delete_account(BOB)()
+        changes = [
+            partial(carry_out, store, f"gone:{BOB}:another"),
+            acts.delete(ALICE, max(existing_posts(raw, [ALICE]))),
+        ]
+        with (
+            suppress(seam.Killed),
+            seam.before_round_trip(step, partial(all_of, changes)) as happened,
+            seam.before_each_round_trip(partial(die_if, happened)),
+        ):
+            acts.worker("one")()
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, step)
+
+
+def all_of(changes):
+    for change in changes:
+        change()
+
+
+def die_if(happened):
+    if happened:
+        raise seam.Killed
 
 
 def test_both_texts_of_two_edits_are_kept(acts, store, raw, layout):
