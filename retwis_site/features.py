@@ -135,6 +135,9 @@ class Feature:
     # What a worker does when staff has hidden or suspended a person, or shows them again: numbers follow. By the kind
     # of a sorted set of ids that the person has, what follows from a chunk of it, the newest first; it can run twice.
     recount: Callable[[Store, int], Mapping[OfId, Callable[[Scored], None]]] | None = None
+    # What follows when the line of an act of staff about a person is written, such as that they are told. The job of
+    # the act stands meanwhile; it can run twice.
+    after_act: Callable[[Store, Any], None] | None = None
     # By kind, whether something of a user still shows a picture: `media_users:<digest>` names it by kind, uid and id.
     picture_uses: Mapping[str, AskUse] = field(default_factory=dict)
     # Addresses whose forms may have pictures, so that their bodies may be large: names, or paths of a view with many.

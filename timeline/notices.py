@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from accounts.community.log import Act, ask_acts_at
+from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.users.entities import State
 from accounts.users.repository import Users, is_deleted, state_now
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
@@ -38,11 +40,12 @@ class NoticeKind(StrEnum):
     QUOTE = "quote"
     MENTION = "mention"
     REPORT = "report"  # staff has decided about a report that the user has made, or that was about them
+    SANCTION = "sanction"  # staff has lifted a sanction on the user, or decided their appeal against one
 
 
 KINDS = {kind.value: kind for kind in NoticeKind}
 # Each of these can be turned off in the settings.
-CAN_BE_QUIET = tuple(kind for kind in NoticeKind if kind is not NoticeKind.REPORT)
+CAN_BE_QUIET = tuple(kind for kind in NoticeKind if kind not in (NoticeKind.REPORT, NoticeKind.SANCTION))
 ABOUT_POSTS = (NoticeKind.LIKE, NoticeKind.REPOST, NoticeKind.REPLY, NoticeKind.QUOTE, NoticeKind.MENTION)
 # A post makes these. A person whom it concerns twice gets the first.
 BY_POSTS = (NoticeKind.REPLY, NoticeKind.QUOTE, NoticeKind.MENTION)
@@ -52,8 +55,10 @@ class Notice(NamedTuple):
     """One notice. In `notices:` it stands as `<kind>:<what>:<who>`."""
 
     kind: NoticeKind
-    what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post; the report
-    who: int  # uid of the user who did it; of a report, of the user who is told
+    # The liked or reposted post, the followed user; of BY_POSTS, the new post; the report; of a sanction, the moment of
+    # the act in unix milliseconds.
+    what: int
+    who: int  # uid of the user who did it; of a report and a sanction, of the user who is told
 
     @property
     def member(self) -> str:
@@ -311,6 +316,32 @@ def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welco
         queue_remove(pipe, owner, notice)
 
 
+# ---- What staff tells a person of a sanction. The banner on each page tells of one that stands.
+
+
+TOLD = (LIFTED, GRANTED, REFUSED)
+
+
+def tell_of_act(store: Store, act: Act) -> None:
+    """Tell a person that staff has lifted a sanction on them, or has decided their appeal; nothing of other acts. Two
+    round trips; three where the account is deleted: nothing stays then, as in `Log.write`."""
+    if act.what not in TOLD:
+        return
+    notice = Notice(NoticeKind.SANCTION, act.at, act.whom)
+    pipe = store.pipeline()
+    queue_add(pipe, act.whom, notice, act.when)
+    pipe.execute()
+    if is_deleted(store.hget(keys.user(act.whom), "deleted")):
+        Inbox(store, act.whom).remove([notice])
+
+
+def ask_told(pipe: Pipe, owner: int, when: int) -> Result[Act | None]:
+    """The act of a moment in unix milliseconds of which a notice tells its owner; None when there is none. One
+    command."""
+    acts = ask_acts_at(pipe, owner, when)
+    return Result(lambda: next((act for act in acts.value if act.what in TOLD), None))
+
+
 def turned_off(quiet: str | None) -> frozenset[NoticeKind]:
     """The kinds that the field `quiet` of a user turns off."""
     return frozenset(kind for kind in CAN_BE_QUIET if kind in (quiet or "").split())
@@ -408,6 +439,7 @@ SITE_LINES = (
     _lines("notice", ABOUT_POSTS, what="post", who="by"),
     _lines("notice_of_follow", [NoticeKind.FOLLOW], what="user", who="by"),
     _lines("notice_of_report", [NoticeKind.REPORT], what="report", who="user"),
+    _lines("notice_of_sanction", [NoticeKind.SANCTION], what="at", who="user"),
     SiteLines(
         "notice_settings",
         lambda line: {"user": ID, "turned_off": KINDS_FIELD, "read_until": TIME_OR_NULL},
@@ -452,8 +484,8 @@ class NoticeChecks(Searcher):
         ]
 
     def orphans(self) -> list[Check]:
-        """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports that are
-        gone."""
+        """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports and acts
+        that are gone."""
         return [self._standing_without("notices whose cause is gone", _ask_cause)]
 
     def _standing_without(self, label: str, ask_right: Callable[[Pipe, int, Notice], Result[bool]]) -> Check:
@@ -506,6 +538,9 @@ def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
     if notice.kind is NoticeKind.REPORT:
         decision = pipe.hget(keys.report(notice.what), "decision")
         return Result(lambda: decision.value is not None and notice.who == owner)
+    if notice.kind is NoticeKind.SANCTION:
+        act = ask_told(pipe, owner, notice.what)
+        return Result(lambda: act.value is not None and notice.who == owner)
     if notice.kind in BY_POSTS:
         fields = pipe.hmget(keys.post(notice.what), ["user_id", "time", "deleted"])
 
@@ -529,5 +564,7 @@ def at_work_on(owner: int, member: str) -> set[str]:
     kind, what, who = notice
     if kind is NoticeKind.REPORT:
         return {f"gone:{owner}", f"report:{what}"}
+    if kind is NoticeKind.SANCTION:
+        return {f"{job}:{owner}" for job in ("gone", "sanction", "answer")}
     jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
     return {f"gone:{owner}", f"gone:{who}", f"recount:{who}", f"follow:{owner}:{who}", f"del:{what}", *jobs}

@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass, field
 
 from accounts.users.entities import OPERATOR
 from accounts.users.repository import is_deleted
+from retwis_site.features import features
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
-from retwis_site.store.client import Repository
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
+from retwis_site.store.replies import Result
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20
@@ -100,7 +102,8 @@ class Log(Repository):
 
     def write(self, *acts: Act) -> None:
         """Write the lines of acts that were done; can run twice. Two round trips for those about one person; one for
-        acts about nobody, three where the account of the person is deleted, none without acts.
+        acts about nobody, three where the account of the person is deleted, none without acts; and those of what
+        features do `after_act`.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         line."""
@@ -111,6 +114,9 @@ class Log(Repository):
         for whom in {act.whom for act in acts if act.whom}:
             if is_deleted(self._store.hget(keys.user(whom), "deleted")):
                 self._store.unlink(keys.acts(whom))
+        for follow in (one.after_act for one in features() if one.after_act is not None):
+            for act in (act for act in acts if act.whom):
+                follow(self._store, act)
 
     def copy(self, key: str, act_id: str) -> None:
         """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Two
@@ -140,6 +146,13 @@ class Log(Repository):
         """The newest ABOUT_ONE acts about one person. One round trip."""
         lines = self._store.zrevrange(keys.acts(uid), 0, ABOUT_ONE - 1)
         return _read([(keys.acts(uid), line) for line in lines])
+
+
+def ask_acts_at(pipe: Pipe, uid: int, when: int) -> Result[list[Act]]:
+    """The acts about one person of a moment in unix milliseconds. One command."""
+    key = keys.acts(uid)
+    lines = pipe.zrevrangebyscore(key, str(when), str(when), AT_ONCE)
+    return Result(lambda: _read([(key, line) for line in lines.value]))
 
 
 def queue_act(writes: Writes, act: Act, people: Collection[int]) -> None:

@@ -1,6 +1,7 @@
 """Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
 
-To impose or lift one is a single HSET, with the line for the log. A worker then makes the numbers of pages follow. A
+To impose or lift one is a single HSET, with the line for the log. A worker then makes the numbers of pages follow. The
+person is told of its end, and of the answer to an appeal, as soon as the line is in the log (`after_act` of a feature). A
 suspension removes nothing, so to lift it brings all back. After 30 days a worker deletes the account: the job for it is
 written before the suspension. It waits while an appeal is open. In its last hour before the job may run, a suspension
 is neither lifted nor appealed against.
@@ -171,7 +172,7 @@ class Sanctions(Repository):
         self._commit(act, stored_sanction(Sanction(state, act.until, act.reason, act.when, act.id)), shown)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
-        """End what is imposed; `shown` as for `impose`: without it, what stands now. Eleven round trips, two more to
+        """End what is imposed; `shown` as for `impose`: without it, what stands now. Thirteen round trips, two more to
         put back what it may not end. Raises NoSuchUser, NothingImposed, TooLate, SanctionChanged."""
         present = self._imposed(uid)
         _require_in_time(present)
@@ -201,7 +202,7 @@ class Sanctions(Repository):
 
     def finish(self, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Seven round trips at most. The numbers are left to a worker."""
+        an admin meanwhile: then nothing is imposed. Nine round trips at most. The numbers are left to a worker."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
@@ -281,8 +282,8 @@ class Sanctions(Repository):
             recount_later(self._store, uid)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Ten round
-        trips at most. Raises NothingImposed, NoAppeal, Decided."""
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Twelve
+        round trips at most. Raises NothingImposed, NoAppeal, Decided."""
         present = self._imposed(uid)
         if present.appeal is None:
             raise NoAppeal
@@ -295,7 +296,7 @@ class Sanctions(Repository):
             raise AlreadyDecided
 
     def finish_answer(self, uid: int, act_id: str) -> None:
-        """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""
+        """What follows the commit of a decision; also after one that never reached it. Eight round trips at most."""
         answer, present = self._store.hmget(keys.user(uid), [answer_of(act_id), "state_act"])
         act = read_act(keys.user(uid), answer) if answer is not None else None
         if act is not None:

@@ -97,6 +97,9 @@ def appeal_page(
     found, ended = Sanctions(connect()).standing_or_end(uid)
     days = days_of(found.imposed if found is not None else None)
     context = {"form": form, "token": token, "standing": found, "ended": ended, **days}
+    last = found.answer if found is not None else ended
+    if last is not None:
+        context["iso"], context["when"] = moment(last.when, active_language())
     return form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
 
 

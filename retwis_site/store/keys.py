@@ -384,8 +384,9 @@ quotes_of = OfId(
 notices = OfId(
     "notices:<uid>", ZSet(TEXT, SECONDS),
     "what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 "
-    "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
-    "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
+    "(`report:<rid>:<uid>`: what was decided about a report; `sanction:<time (unix ms)>:<uid>`: what staff did then "
+    "about a sanction); the member `up_to_here` has `noticed` as its score, so that one round trip counts the new "
+    "ones", A_THOUSAND, truth=True, shown=COMMANDS,
     of_unknown="notices of unknown users", goes=True,
 )
 

@@ -2,7 +2,7 @@
 
 from retwis_site.features import Feature
 from retwis_site.store import keys
-from timeline.notices import SITE_LINES, NoticeChecks, account_lines, ask_new, at_work_on
+from timeline.notices import SITE_LINES, NoticeChecks, account_lines, ask_new, at_work_on, tell_of_act
 
 FEATURE = Feature(
     urls="timeline.notifications.views",
@@ -11,4 +11,5 @@ FEATURE = Feature(
     account_lines=account_lines,
     site_lines=SITE_LINES,
     account_sets={keys.notices: at_work_on},
+    after_act=tell_of_act,
 )

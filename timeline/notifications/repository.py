@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from accounts.community.log import Act
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
@@ -15,7 +16,18 @@ from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, NoticeKind, Row, ask_noticed, ask_rows, people_of, read_new
+from timeline.notices import (
+    ABOUT_POSTS,
+    BY_POSTS,
+    Inbox,
+    NoticeKind,
+    Row,
+    ask_noticed,
+    ask_rows,
+    ask_told,
+    people_of,
+    read_new,
+)
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
@@ -35,7 +47,7 @@ class Group(NamedTuple):
     """The likes of one post, the reposts of one post, the follows of one day; or one reply, quote or mention."""
 
     kind: NoticeKind
-    what: int  # the post; of follows, the day, counted from the epoch
+    what: int  # the post; of follows, the day, counted from the epoch; of a sanction, as in its notice
     people: tuple[int, ...]  # uids, the newest first
     place: Cursor  # of the newest of its notices; the greatest is shown first
 
@@ -100,7 +112,8 @@ class Item:
     people: tuple[User, ...]  # at most LOADED, the newest first
     number: int  # of all its people
     post: Post | None  # None for follows and decisions
-    decided: Decided | None = None  # of a decision
+    decided: Decided | None = None  # of a decision about a report
+    act: Act | None = None  # of what staff has done about a sanction
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +185,7 @@ class Notifications(Repository):
         reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])
+        acts = {one.what: ask_told(pipe, owner.uid, one.what) for one in groups if one.kind is NoticeKind.SANCTION}
         pipe.execute()
         posts = {post.pid: post for post in rest(pipe, reading).posts}
         unseen = rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
@@ -181,6 +195,8 @@ class Notifications(Repository):
         items = [
             _decision(group, owner, decided.get(group.what))
             if group.kind is NoticeKind.REPORT
+            else _told(group, owner, acts[group.what].value)
+            if group.kind is NoticeKind.SANCTION
             else _item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts)
             for group in groups
         ]
@@ -202,6 +218,10 @@ def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:
 
 def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None:
     return None if decided is None else Item(group, (owner,), 1, None, decided)
+
+
+def _told(group: Group, owner: User, act: Act | None) -> Item | None:
+    return None if act is None else Item(group, (owner,), 1, None, act=act)
 
 
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from django import forms
 from django.http import HttpResponse
@@ -10,6 +10,7 @@ from django.urls import path
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
+from accounts.community.log import Act
 from accounts.settings.views import EDITS
 from accounts.signing_in.guards import for_own_forms, login_required, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, done, form_page, news_number, rendering, shown_number
@@ -22,7 +23,7 @@ from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports import SANCTIONS, Action, Report
-from timeline.notices import BY_POSTS, NoticeKind, QuietKinds, parse_notice
+from timeline.notices import BY_POSTS, TOLD, NoticeKind, QuietKinds, parse_notice
 from timeline.notifications.repository import Decided, Item, Notifications, Only, read_cursor
 from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
@@ -33,7 +34,7 @@ ToldAs = Literal["reporter", "reported"]
 
 # What a decision is to those who are told. Another page names the sanction.
 SANCTIONED = "sanctioned"
-OUTCOMES = (*(action for action in Action if action not in SANCTIONS), SANCTIONED)
+OUTCOMES = (*(action for action in Action if action not in SANCTIONS), SANCTIONED, *TOLD)
 
 BEGINNING = 80  # characters of the text of a post
 NAMED = 2  # people of a group
@@ -61,6 +62,8 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         return _by_post(item.post, item, by, read)
     if item.decided is not None:
         return _decision(item, item.decided, by, read, now)
+    if item.act is not None:
+        return _told(item, item.act, by, read, now)
     iso, when = moment(item.group.place.score, by.language)
     return GROUP.fill_as_sent(
         by.language,
@@ -104,11 +107,9 @@ def _sentence(item: Item, language: str) -> str:
 def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) -> bytes:
     report, person = decided
     told: ToldAs = "reported" if report.about.whom == by.me else "reporter"
-    iso, when = moment(item.group.place.score, by.language)
     text = words_of(report.about.body, report.about.media) if report.about.pid else ""
     return DECISION.fill_as_sent(
         by.language,
-        is_new=item.group.place.score > read,
         told=told,
         action=SANCTIONED if report.action in SANCTIONS else report.action or Action.DISMISS,
         has_deletion=bool(report.deleted),
@@ -120,10 +121,29 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         person_at=at(person.username) if person is not None else "",
         reason=_said(report, told),
         beginning=beginning_of(text, BEGINNING),
-        iso=iso,
-        moment=when,
-        age=age(item.group.place.score, now, by.language).short,
+        **_dated(item, by, read, now),
     )
+
+
+def _told(item: Item, act: Act, by: Rendering, read: int, now: int) -> bytes:
+    about_no_report = {"has_deletion": False, "deleted": 0, "has_post": False, "beginning": ""}
+    about_no_report |= {"has_person": False, "username": "", "person_at": ""}
+    return DECISION.fill_as_sent(
+        by.language,
+        told="reported",
+        action=act.what,
+        has_reason=bool(act.reason),
+        reason=act.reason,
+        **about_no_report,
+        **_dated(item, by, read, now),
+    )
+
+
+def _dated(item: Item, by: Rendering, read: int, now: int) -> dict[str, Any]:
+    """What each notice of staff says of its date."""
+    when = item.group.place.score
+    iso, in_words = moment(when, by.language)
+    return {"is_new": when > read, "iso": iso, "moment": in_words, "age": age(when, now, by.language).short}
 
 
 def _said(report: Report, told: ToldAs) -> str:

@@ -9,10 +9,12 @@ from django.conf import settings
 from django.urls import get_resolver, resolve
 
 from accounts.community.acts import Roles
+from accounts.community.log import Log
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.community.views import TOKEN_LIVES, token_of, uid_of
 from accounts.joining.joining import Invitations
 from accounts.users.entities import Role, State
+from retwis_site.rendering.dates import iso
 from tests.support.http.forms import Forms
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -86,13 +88,15 @@ def test_a_frozen_user_reads_with_a_banner_on_each_page(frozen, address):
     [
         *("/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"),
         *("/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/more/", "/@Alice/more/"),
-        *("/notifications/", "/notifications/?only=mentions", "/tags/", "/search/?q=one", "/bookmarks/", "/likes/"),
+        *("/@bob/more/", "/notifications/", "/notifications/?only=mentions"),
+        *("/tags/", "/search/?q=one", "/bookmarks/", "/likes/"),
     ],
 )
 def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
     raw.hset("tags", "redis", "redis")
     page = frozen.get(address).content.decode()
-    for offer in ('href="/compose/', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
+    offers = ('href="/compose/', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost")
+    for offer in ("Edit your profile", *offers):
         assert offer not in page
     assert frozen.get("/compose/").status_code == 403
 
@@ -211,6 +215,16 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     page = client.get("/appeal/").content.decode()
     assert "Your appeal was refused." in page
     assert "not enough" in page
+    answer = Sanctions(store).standing(BOB).answer
+    assert f'<time datetime="{iso(answer.when)}">' in page
+
+
+def test_a_suspended_user_whose_appeal_was_refused_reads_what_still_saves_the_account(site, store, client):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    assert "unless this is lifted or you have appealed." in page_of(log_in(client), 403)
+    Sanctions(store).appeal(BOB, "It was a quotation.")
+    Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
+    assert "deleted permanently, unless this is lifted.</p>" in page_of(log_in(client), 403)
 
 
 def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, bob):
@@ -239,6 +253,7 @@ def test_a_user_reads_that_a_sanction_was_lifted_and_why(site, store, browser, b
     assert "There are no restrictions on your account." in page
     assert "The moderators have lifted the last one." in page
     assert "A mistake of &lt;ours&gt;." in page
+    assert f'<time datetime="{iso(Log(store).about(BOB)[0].when)}">' in page
     Sanctions(store).impose(BOB, State.FROZEN, "insults again", until=1)  # it has ended by itself
     assert "mistake" not in client.get("/appeal/").content.decode()
 
@@ -319,7 +334,7 @@ def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted
     assert [member.get(address).status_code for address in addresses] == shown == [200, 200]
     assert "Post of bob" in member.get("/timeline/").content.decode()
     after = everything(site)
-    own = ("user:2", "acts:2", "log:", "outbox", "throttle:", "timeline")
+    own = ("user:2", "acts:2", "notices:2", "log:", "outbox", "throttle:", "timeline")
     assert {key: value for key, value in after.items() if not key.startswith(own)} == {
         key: value for key, value in before.items() if not key.startswith(own)
     }

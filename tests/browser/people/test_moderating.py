@@ -104,7 +104,7 @@ def test_a_frozen_person_reads_why_and_appeals(reported_ad, bob):
     _, (staff, staff_fits), (reported, reported_fits) = reported_ad
     decide(staff, author, "Freeze: they can only read", staff_fits)
     reported.goto("/")
-    reported.get_by_role("link", name="What you can do").click()
+    reported.get_by_role("link", name="Details and appeal").click()
     expect(reported.get_by_role("heading", name="Your account is frozen")).to_be_visible()
     expect(reported.get_by_role("main").get_by_text(WHY)).to_be_visible()
     reported_fits()
@@ -118,6 +118,10 @@ def test_a_frozen_person_reads_why_and_appeals(reported_ad, bob):
     staff_fits()
     staff.get_by_role("button", name="Grant the appeal").click()
     said(staff, "Done.")
+    reported.goto("/notifications/")
+    expect(reported.get_by_text("Your appeal was granted.")).to_be_visible()
+    expect(reported.get_by_text("A joke indeed")).to_be_visible()
+    reported_fits()
     reported.goto("/appeal/")
     expect(reported.get_by_text("There are no restrictions on your account.")).to_be_visible()
     reported_fits()
@@ -236,8 +240,9 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
 def test_staff_copies_a_link_for_a_new_password(window, bob, moderator):
     page = window(moderator, at=f"/moderation/people/{bob.user.username}/")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_label("Reason").first.fill("Met in person")
-    page.get_by_role("button", name="Create a password reset link").click()
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Create a password reset link"))
+    form.get_by_label("Reason").fill("Met in person")
+    form.get_by_role("button").click()
     address = page.get_by_label("Password reset link").input_value()
     assert "/reset/" in address
     page.get_by_role("button", name="Copy").click()

@@ -351,6 +351,8 @@ def test_a_granted_appeal(scene, capsys):
         assert is_free or not through, where
         assert scene.raw.zcard("appeals") == (0 if is_free else 1), where
         assert acts_about_alice() == [*([GRANTED] if is_free else []), "frozen"], where
+        told = [f"sanction:{act.at}:{ALICE}" for act in Log(connect()).about(ALICE) if act.what == GRANTED]
+        assert [one for one in scene.raw.zrange(f"notices:{ALICE}", 0, -1) if one.startswith("sanction")] == told, where
 
     kill_at_every_command(scene, capsys, work, check)
 

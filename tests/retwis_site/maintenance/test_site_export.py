@@ -153,7 +153,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 59)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 60)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

@@ -120,6 +120,7 @@ def add_community(raw):
     appeal = Appeal(3, frozen.id, "I am sorry.", LONG_AGO + 30).stored()
     answer = {"appeal": appeal, f"answer:{frozen.id}": refused.line()}
     raw.hset("user:3", mapping={**state, "state_act": frozen.id, **answer})
+    raw.zadd("notices:3", {f"sanction:{refused.at}:3": refused.when})
 
 
 def add_report(raw):

@@ -1,0 +1,93 @@
+"""A person is told that staff has lifted a sanction on them, or has decided their appeal."""
+
+from contextlib import suppress
+
+import pytest
+
+from accounts.community.log import Act, Log
+from accounts.community.sanctions import NothingImposed, Sanctions
+from accounts.users.entities import NoSuchUser, State
+from retwis_site.jobs.worker import drain
+from tests.support.command_output import doctor_findings
+from tests.support.http.page_text import page_of
+from tests.support.removed_accounts import delete_account, delete_and_remove
+from tests.support.stores.seam import before_round_trip
+
+pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
+
+BOB, CAROL = 2, 3
+WHY = "A joke <indeed>"
+
+
+@pytest.fixture
+def frozen(store):
+    Sanctions(store).impose(BOB, State.FROZEN, "insults", by=CAROL)
+    drain(store, "worker")
+    return Sanctions(store)
+
+
+def lift(sanctions):
+    sanctions.lift(BOB, CAROL, WHY)
+
+
+def decide(sanctions, granted):
+    sanctions.appeal(BOB, "It was a joke")
+    sanctions.decide_appeal(BOB, granted, CAROL, WHY)
+
+
+ACTS = [
+    (lift, "The moderators have lifted the restriction on your account."),
+    (lambda sanctions: decide(sanctions, True), "Your appeal was granted."),
+    (lambda sanctions: decide(sanctions, False), "Your appeal was refused."),
+]
+
+
+@pytest.mark.parametrize(("act", "words"), ACTS, ids=["lifted", "granted", "refused"])
+def test_a_person_is_told_with_the_reason_and_once(frozen, store, raw, browser, bob, act, words):
+    assert raw.keys("notices:*") == []  # a banner tells of a sanction that stands
+    act(frozen)
+    [done] = [one for one in Log(store).about(BOB) if one.reason == WHY]
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == [(f"sanction:{done.at}:2", done.when)]
+    member = browser(bob)
+    assert member.get("/notifications/number/?known=").status_code == 200
+    page = page_of(member.get("/notifications/"))
+    assert (page.count(words), page.count("A joke &lt;indeed&gt;"), page.count('class="post notice new"')) == (1, 1, 1)
+    assert member.get("/notifications/number/?known=").status_code == 204
+    assert words not in page_of(member.get("/notifications/?only=mentions"))
+
+
+@pytest.mark.parametrize("what", [State.HIDDEN, "role:moderator", "link", "report:dismissed"])
+def test_other_acts_of_staff_tell_nothing(store, raw, what):
+    Log(store).write(Act(what=what, whom=BOB))
+    assert raw.keys("notices:*") == []
+
+
+def test_a_person_who_was_suspended_reads_it_after_the_login(store, browser, bob):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "insults", by=CAROL)
+    lift(Sanctions(store))
+    assert ACTS[0][1] in page_of(browser(bob).get("/notifications/"))
+
+
+def test_a_notice_whose_act_is_gone_is_an_orphan(frozen, raw, browser, bob, capsys):
+    lift(frozen)
+    assert doctor_findings(capsys) == ({}, {})
+    raw.delete("acts:2")
+    assert ACTS[0][1] not in page_of(browser(bob).get("/notifications/"))
+    assert doctor_findings(capsys)[1]["notices whose cause is gone"] == 1
+
+
+@pytest.mark.parametrize("step", range(13))
+def test_a_deletion_in_the_middle_leaves_no_notice(frozen, store, raw, bob, step):
+    with before_round_trip(step, lambda: delete_account(store, bob)) as happened, suppress(NoSuchUser, NothingImposed):
+        lift(frozen)
+    drain(store, "worker")
+    assert happened
+    assert raw.keys("notices:2") == []
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_removal_in_the_middle_leaves_no_notice(store, raw, bob, step):
+    act = Act(what="lifted", whom=BOB)
+    with before_round_trip(step, lambda: delete_and_remove(store, bob)):
+        Log(store).write(act)
+    assert raw.keys("notices:2") == [] or step > 3  # the last look was made
