@@ -81,7 +81,7 @@ PLACES = [
     ("ReportForm.note", "bob", "/@Alice/1/report/", {"reason": "other"}),
     ("AppealForm.text", "bob", "/appeal/", {}),
     ("ReasonForm.reason", "carol", PERSON, {"act": "lift"}),
-    ("ReasonForm.reason", "carol", PERSON, {"act": "link"}),
+    ("LinkForm.reason", "carol", PERSON, {"act": "link"}),
     ("SanctionForm.reason", "carol", PERSON, {"act": "sanction", "action": "frozen", "days": "1"}),
     ("DeletionForm.reason", "carol", "/moderation/people/Alice/", {"act": "delete", "post": ["1"]}),
     ("PictureRemovalForm.reason", "carol", PERSON, {"act": "remove_picture", "digest": "0" * 40}),

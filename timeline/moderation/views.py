@@ -140,7 +140,8 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
 def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What else the reporter can do about a person: block them, or mute them."""
     person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
-    menu = person_menu(person, hiding, rendering(request), request.path) if person.uid != me.uid else ""
+    by, back = rendering(request), request.path
+    menu = person_menu(person, hiding, by, back, is_reported=True) if person.uid != me.uid else ""
     return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})
 
 
@@ -234,6 +235,13 @@ class DeletionForm(ReasonForm):
         super().__init__(data, auto_id="deletion_%s")
 
 
+class LinkForm(ReasonForm):
+    """Makes a link for a new password. It stands on the same page."""
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id="link_%s")
+
+
 class PictureRemovalForm(ReasonForm):
     """Removes the picture or the header of a person: `act` says which, `digest` what the page has shown."""
 
@@ -282,7 +290,8 @@ class NothingChosen(Refused):
 REMOVE = "remove_"  # and one of Kind
 # What staff does about a person, by `act`; a sanction without it.
 FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
-    **dict.fromkeys(("grant", "refuse", "lift", "link"), ReasonForm),
+    **dict.fromkeys(("grant", "refuse", "lift"), ReasonForm),
+    "link": LinkForm,
     "delete": DeletionForm,
     **{f"{REMOVE}{kind}": partial(PictureRemovalForm, kind) for kind in ProfilePicture},
     "note": NoteForm,
@@ -376,12 +385,13 @@ def _imposed(present: Sanction | None) -> dict[str, str]:
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     """The forms of a person's page: the form that was sent, and the others empty."""
-    places = {"delete": "deletion", "note": "note", **{f"{REMOVE}{kind}": f"{kind}_removal" for kind in ProfilePicture}}
+    places = {"delete": "deletion", "note": "note", "link": "linking"}
+    places |= {f"{REMOVE}{kind}": f"{kind}_removal" for kind in ProfilePicture}
     place = places.get(act, "form")
     if form.is_bound and place != "form":  # it stands below others: its error would be out of sight
         form.visible_fields()[0].field.widget.attrs["autofocus"] = True
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
-    empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
+    empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm(), "linking": LinkForm()}
     empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in ProfilePicture}
     return {**empty, "sanctions": sanctions, place: form}
 

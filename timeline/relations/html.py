@@ -62,9 +62,9 @@ def _unhide_button(person: User, hides: str, by: Rendering) -> Html:
     return UNHIDE.fill(by.language, hides=hides, at=at(name), username=name, csrf_token=by.token)
 
 
-def person_menu(person: User, hiding: Hiding, by: Rendering, back: str) -> Html:
-    """To block and to mute a person, and to undo it; nothing for those who cannot. `back`: the page to which they
-    return."""
+def person_menu(person: User, hiding: Hiding, by: Rendering, back: str, *, is_reported: bool = False) -> Html:
+    """To block and to mute a person, and to undo it; and to report one, unless that is done. Nothing for those who
+    cannot. `back`: the page to which they return."""
     if not by.can_act:
         return NOTHING
     return PERSON_MENU.fill(
@@ -72,6 +72,7 @@ def person_menu(person: User, hiding: Hiding, by: Rendering, back: str) -> Html:
         blocked=hiding.blocks.mine,
         muted=hiding.muted,
         reposts_muted=hiding.reposts_muted,
+        is_reported=is_reported,
         at=at(person.username),
         username=person.username,
         csrf_token=by.token,

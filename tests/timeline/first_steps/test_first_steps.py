@@ -112,7 +112,7 @@ def test_who_chooses_tags_alone_is_led_to_their_posts_from_an_empty_home(member,
     member.post(URL, {"follow": ["#bread"]})
     home = page_of(member.get("/"))
     assert "Nothing here yet. Follow someone." in home
-    assert '<a class="button quiet" href="/tags/">Tags you follow</a>' in home
+    assert '<a class="button quiet" href="/tags/">Posts with tags you follow</a>' in home
     assert "Rye" in page_of(member.get("/tags/"))
 
 

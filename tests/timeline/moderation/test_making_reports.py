@@ -216,6 +216,7 @@ def test_a_post_is_reported_with_its_text_also_by_someone_whom_its_author_blocks
     page = member.get("/@bob/reported/").content.decode()
     assert "/@bob/block/" in page
     assert "/@bob/mute/" in page
+    assert "/@bob/report/" not in page
 
 
 def test_a_person_is_reported_for_a_rule_of_the_site(member, raw):

@@ -18,7 +18,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
-from tests.support.people import LONG_AGO, NEW_PASSWORD, log_in, register
+from tests.support.people import LONG_AGO, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
@@ -448,16 +448,6 @@ def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(staf
     assert frozen.state is State.FROZEN
     page = staff.get(f"/moderation/reports/{report(store, ALICE, BOB).rid}/").content.decode()
     assert f'<p class="note">Account frozen · It ends on {day(frozen.until, "en")}.</p>' in page
-
-
-def test_a_link_for_a_new_password_works_once_and_is_in_the_log(staff, browser):
-    answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
-    assert "no-store" in answer["Cache-Control"]
-    link = re.search(r"http://testserver(/reset/[^/]+/)", answer.content.decode())[1]
-    new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
-    assert browser().post(link, new).status_code == 302
-    assert browser().post(link, new).status_code != 302
-    assert "Password reset link created" in staff.get("/moderation/log/").content.decode()
 
 
 def test_staff_deletes_chosen_posts_of_a_person_together(staff, browser, site, bob, store, raw):
