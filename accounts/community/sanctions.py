@@ -1,10 +1,10 @@
 """Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
 
-To impose or lift one is a single HSET, with the line for the log. A worker then makes the numbers of pages follow. The
-person is told of its end, and of the answer to an appeal, as soon as the line is in the log (`after_act` of a feature). A
-suspension removes nothing, so to lift it brings all back. After 30 days a worker deletes the account: the job for it is
-written before the suspension. It waits while an appeal is open. In its last hour before the job may run, a suspension
-is neither lifted nor appealed against.
+To impose or lift one is a single HSET, with the line for the log. With that line (`after_act` of a feature) the person
+is told of its end, and of the answer to an appeal. A worker then makes the numbers of pages follow. A suspension
+removes nothing, so to lift it brings all back. After 30 days a worker deletes the account: the job for it is written
+before the suspension. It waits while an appeal is open. In its last hour before the job may run, a suspension is
+neither lifted nor appealed against.
 """
 
 import json
