@@ -371,6 +371,8 @@ class Deciding(Repository):
 
         Some sixteen round trips for a single report, five more for each AT_ONCE others, eleven with a deletion, ten for
         each further post. Raises DecidedAlready, NotYours, NoPost."""
+        if report.decision is not None:  # with it may have gone what this one is to delete
+            raise DecidedAlready
         about, what = report.about, f"{PREFIX}{','.join(actions)}"
         until = until if actions[-1] in SANCTIONS else 0
         act = Act(

@@ -22,7 +22,7 @@ from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_
 from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, Deciding, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
 from timeline.moderation.upkeep import ReportChecks
 from timeline.posts.repository import Posts
 
@@ -47,6 +47,14 @@ def decide(store, one, action, by=CAROL, days=0):
 
 def told(raw, uid):
     return [member for member in raw.zrange(f"notices:{uid}", 0, -1) if member.startswith("report:")]
+
+
+def test_a_decision_that_comes_too_late_says_so_where_the_first_has_left_nothing_to_delete(store):
+    """The page shows the posts of a person that are still reported: none, after the first decision."""
+    one = report(store, ALICE, BOB)
+    decide(store, one, Action.WARN)
+    with pytest.raises(DecidedAlready):
+        decide(store, Reports(store).read(one.rid), Action.DELETE, by=DAN)
 
 
 def test_a_dismissed_report_leaves_the_queue_and_its_author_is_told(store, raw):
