@@ -367,7 +367,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 response = done(request, _("Done."), "moderation_person", username)
                 note_changed(request, response, *(one.pid for one in chosen))
                 return response
-            link = request.build_absolute_uri(link)
+            link, form = request.build_absolute_uri(link), LinkForm()
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
     context |= _forms(act, form) | queue.about_person(store, them.uid) | posts
     context["posts"] = [(one, one in chosen) for one in posts["posts"]]
@@ -375,7 +375,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
     context["facts"] = facts_html(facts_of(them.uid, *record.facts), active_language())
     context["joined"] = moment(record.registered, active_language())[1] if record.registered else ""
-    return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
+    return staff_page(request, "person.html", context, 422 if form.is_bound else 200)
 
 
 def _imposed(present: Sanction | None) -> dict[str, str]:

@@ -37,6 +37,8 @@ def test_a_link_for_a_new_password_works_once_and_is_in_the_log(staff, browser):
     answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
     assert "no-store" in answer["Cache-Control"]
     link = re.search(r"http://testserver(/reset/[^/]+/)", answer.content.decode())[1]
+    assert "autofocus" not in page_of(answer)  # the link stands above the form
+    assert "Met in person" not in page_of(answer).partition("History")[0]
     new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     assert browser().post(link, new).status_code == 302
     assert browser().post(link, new).status_code != 302

@@ -8,6 +8,7 @@ from accounts.community.log import Act, Log
 from accounts.community.sanctions import NothingImposed, Sanctions
 from accounts.users.entities import NoSuchUser, State
 from retwis_site.jobs.worker import drain
+from tests.support.apps import App
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.removed_accounts import delete_account, delete_and_remove
@@ -74,6 +75,15 @@ def test_a_notice_whose_act_is_gone_is_an_orphan(frozen, raw, browser, bob, caps
     raw.delete("acts:2")
     assert ACTS[0][1] not in page_of(browser(bob).get("/notifications/"))
     assert doctor_findings(capsys)[1]["notices whose cause is gone"] == 1
+
+
+def test_apps_hear_nothing_of_it(frozen, bob):
+    """They know a warning of moderators, and no word for its end."""
+    lift(frozen)
+    for address in ("/api/v1/notifications", "/api/v2/notifications"):
+        assert App(bob).json("GET", f"{address}/unread_count") == {"count": 0}
+    assert App(bob).json("GET", "/api/v1/notifications") == []
+    assert App(bob).json("GET", "/api/v2/notifications")["notification_groups"] == []
 
 
 @pytest.mark.parametrize("step", range(13))
