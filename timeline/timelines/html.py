@@ -227,9 +227,12 @@ def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> Ht
     first rules of the site."""
     tags = rising.get("") or _most_used_tags(found.page.posts)
     rules = by.site.numbered_rules[:MOST_RULES]
+    origin = origin_of(request)
     return WELCOME.response(
         request,
         by,
+        origin=origin,
+        image=image_to_share(origin),
         has_tags=bool(tags),
         tags=html_of(" ".join(f"#{tag}" for tag in tags[:MOST_TAGS]), by.language),
         has_rules=bool(rules),

@@ -1,10 +1,11 @@
-"""The head of profiles and of the global timeline: OpenGraph tags, the canonical address, and links to feeds."""
+"""The head of the front page, of profiles and of the global timeline: OpenGraph, the canonical address, and feeds."""
 
 import re
 from html import escape, unescape
 
 import pytest
 
+from retwis_site.identity import forget
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import CANONICAL, meta_tags, page_of
@@ -47,6 +48,23 @@ def test_a_profile_has_open_graph_tags_with_its_name(browser, called):
         "twitter:card": "summary",
     }
     assert meta_tags(page)["description"] == "Posts by \u2068Ann B.\u2069"
+
+
+def test_the_front_page_has_open_graph_tags_of_the_site(browser, raw, alice):
+    raw.hset("site", mapping={"name": "Kiosk", "tagline": "News & talk"})
+    forget()
+    page = head(browser(), "/?utm_source=x")
+    assert CANONICAL.findall(page) == ["http://testserver/"]
+    assert cards(page) == {
+        "og:type": "website",
+        "og:site_name": "Kiosk",
+        "og:title": "Kiosk",
+        "og:description": "News & talk",
+        "og:url": "http://testserver/",
+        "og:image": "http://testserver/apple-touch-icon.png",
+        "twitter:card": "summary",
+    }
+    assert meta_tags(page)["description"] == "News & talk"
 
 
 def test_the_description_is_the_bio_if_there_is_one(browser, raw, alice):
@@ -107,7 +125,7 @@ def test_no_other_page_links_to_a_feed(browser, alice, bob):
 
 def test_a_page_is_not_shared_between_hosts(browser, alice, settings):
     settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
-    for url in ("/@Alice/", "/timeline/"):
+    for url in ("/", "/@Alice/", "/timeline/"):
         here = head(browser(), url)
         there = head(browser(), url, secure=True, headers={"host": "retwis.example"})
         assert CANONICAL.findall(there) == [f"https://retwis.example{url}"]
