@@ -259,6 +259,16 @@ class Paragraphs(TextField):
         super().__init__(LONGEST_TEXT, required=False, widget=widget, **kwargs)
 
 
+class FieldWithInitial(forms.BoundField):
+    """Has a hidden field beside it, with what the page has shown. HTML allows that one no description."""
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        found = super().build_widget_attrs(attrs, widget)
+        if widget is not None and widget.is_hidden:
+            found.pop("aria-describedby", None)
+        return found
+
+
 class SiteForm(forms.Form):
     """All fields may be empty: then the site shows the default."""
 
@@ -319,6 +329,8 @@ class SiteForm(forms.Form):
         label=gettext_lazy("Contact"),
         help_text=gettext_lazy("How people reach you, such as an e-mail address."),
     )
+
+    bound_field_class = FieldWithInitial
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

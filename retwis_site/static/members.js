@@ -101,7 +101,7 @@ document.addEventListener("keydown", (event) => {
   const menu = document.querySelector(`details.menu[open], ${OPENED}`);
   if (!menu) return;
   if (event.key === "Escape") closeMenu(menu);
-  else if (/^Arrow(Up|Down)$/.test(event.key) && menu.contains(document.activeElement) && !event.target.matches("select, textarea")) {
+  else if (/^Arrow(Up|Down)$/.test(event.key) && menu.contains(document.activeElement) && !event.target.matches("select, textarea:not([readonly])")) {
     event.preventDefault();
     const items = [...menu.querySelectorAll("a, button, select, summary")].filter((item) => !item.closest("[hidden], details:not([open]) > :not(summary)"));
     const step = event.key === "ArrowDown" ? 1 : -1;

@@ -316,7 +316,7 @@ function offerAddress(address) {
 }
 
 function share(button) {
-  const url = button.closest("ul").querySelector(".address input").value;
+  const url = button.closest("ul").querySelector(".address :is(textarea, input)").value;
   navigator.share({ url }).catch(() => {}); // the user has thought better of it
 }
 

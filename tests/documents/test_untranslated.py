@@ -95,8 +95,8 @@ class Words(HTMLParser):
         for name in read if "" not in self._open[1:] else ():
             self._look(has[name], f"{tag} {name}", 0)
         if tag not in VOID:
-            # text with a `lang` attribute is not translated, and code and keys neither
-            self._open.append("" if has.get("lang") or tag in {"code", "kbd"} else tag)
+            # text with a `lang` attribute is not translated, and code, keys and an address to copy neither
+            self._open.append("" if has.get("lang") or tag in {"code", "kbd"} or "readonly" in has else tag)
 
     def handle_endtag(self, tag):
         if tag not in VOID and self._open:

@@ -123,6 +123,7 @@ def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, st
     change_site(store, {"rules": "Be kind\nNo spam", "tagline": "Birds", "invites": "7"})
     page = admin.get("/moderation/site/").content.decode()
     hidden = re.findall(r'<input type="hidden" name="(initial-\w+)"(?: value="([^"]*)")?', page)
+    assert not re.search(r'<input type="hidden"[^>]* aria-', page)  # valid HTML
     shown = {name: value.replace("\n", "\r\n") for name, value in hidden}  # as browsers send it
     form = {name.removeprefix("initial-"): value for name, value in shown.items()}
     change_site(store, {"announcement": "We move tonight.", "rules": "", "invites": "0"})

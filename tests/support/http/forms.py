@@ -33,7 +33,7 @@ class Forms(HTMLParser):
     def __init__(self, html, path):
         super().__init__()
         self._path, self._open, self._select, self._is_text = path, None, "", False
-        self._all, self._by_id = [], {"": None}  # a field with form="" is in none
+        self._all, self._by_id = [], {}
         self.feed(html)
         self.found = [one for one in self._all if one.method == "post"]
 

@@ -66,7 +66,8 @@ def test_a_visitor_reads_and_logs_in(browser):
 def test_the_whole_address_can_be_copied_and_shared(browser, alice):
     for client in (browser(alice), browser()):
         page = html(client, PAGE)
-        assert 'readonly dir="ltr" value="http://testserver/@bob/3/"></label>' in page
+        # Enter in a field of one line would press the first button. It must be in the form: HTML has no form="".
+        assert 'rows="1" readonly dir="ltr">http://testserver/@bob/3/</textarea></label>' in page
         hidden = re.findall(
             r'<li hidden><button class="(\w+)" type="button"', page
         )  # without the script they do nothing
