@@ -27,6 +27,7 @@ from timeline.api.calls import Call, Endpoint
 from timeline.posts.entities import LONGEST_ALT, LONGEST_POST, MOST_PICTURES
 from timeline.posts.post_ids import ask_given_out
 from timeline.posts.repository import Posts
+from timeline.search.index import how_many_timed
 from timeline.timelines.everyone import EveryoneList
 
 # ---- What is said of the site
@@ -49,7 +50,7 @@ class SiteNumbers(NamedTuple):
     """How large the site is."""
 
     people: int
-    posts: int
+    posts: int  # about; with reposts, and with those that are deleted by now
     # People who have written one of the newest posts, which are about a thousand, in the last four weeks, and in the
     # last half year.
     active_month: int
@@ -57,21 +58,21 @@ class SiteNumbers(NamedTuple):
 
 
 FOUR_WEEKS, HALF_A_YEAR = 28 * 24 * 3600, 180 * 24 * 3600
-_active: Memory[str, tuple[int, int]] = Memory(size=2, seconds=3600)
+_looked_at: Memory[str, SiteNumbers] = Memory(size=2, seconds=3600)
 
 
 def _about() -> tuple[SiteNumbers, Site]:
     """How large the site is, and its words. Nobody's token is checked: Mastodon answers here when it has ended, and
-    Mastodon.py asks before each first call. One round trip; once an hour and process four or more besides."""
+    Mastodon.py asks before each first call. One round trip; once an hour and process six or more besides."""
     store = connect()
     pipe = store.pipeline()
     site, people, posts = ask_site(pipe), ask_how_many(pipe), ask_given_out(pipe)
     pipe.execute()
-    active = _active.get("")
-    if active is None:
-        active = _active_people(store)
-        _active.put("", active)
-    return SiteNumbers(people.value, posts.value, *active), site.value
+    known = _looked_at.get("")
+    if known is None:
+        known = SiteNumbers(0, how_many_timed(store), *_active_people(store))
+        _looked_at.put("", known)
+    return known._replace(people=people.value, posts=posts.value + known.posts), site.value
 
 
 def _active_people(store: Store) -> tuple[int, int]:

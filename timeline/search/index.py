@@ -28,7 +28,7 @@ from django.utils.functional import cached_property
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer
-from retwis_site.store.ids import LARGEST_ID, stored_ids
+from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
 from retwis_site.store.snowflake import SMALLEST, first_of
@@ -120,6 +120,14 @@ def known_ranges(store: Store) -> Ranges:
         known = answer(store, ask_ranges)._replace(ahead=SOON)
         _kept.put("", known)
     return known
+
+
+def how_many_timed(store: Store) -> int:
+    """About how many posts have ids from the time: a deleted one counts, too, an edit as one more, a repost not. One
+    round trip, two while the ranges are not known."""
+    starts = known_ranges(store).starts
+    numbers = store.hmget(keys.search_index(), [f"posts:{start}" for start in starts]) if starts else []
+    return sum(parse_number(number or "") or 0 for number in numbers)
 
 
 # ---- Postings

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from retwis_site.exceptions import NotDone
 from retwis_site.jobs.lease import Lease, LeasedStore
@@ -120,8 +120,9 @@ class Rebuilding:
         for start in stored:
             if start not in starts and start <= timed[-1]:
                 pipe.zrem(keys.posting_ranges(), str(start))
-        in_last = len(timed) - bisect_left(timed, starts[-1])
-        pipe.hset(keys.search_index(), {f"posts:{starts[-1]}": str(in_last)})
+        places = [0, *(bisect_left(timed, start) for start in starts[1:]), len(timed)]
+        posts = (str(after - first) for first, after in pairwise(places))
+        pipe.hset(keys.search_index(), dict(zip((f"posts:{start}" for start in starts), posts, strict=True)))
         pipe.execute()
         self._pids = self._all_posts()
 

@@ -6,6 +6,7 @@ import pytest
 
 from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.identity import forget
+from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from timeline.api import instance
 from timeline.api.views import ENDPOINTS
@@ -61,6 +62,17 @@ def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):
     assert (found["version"], found["software"]["name"], found["openRegistrations"]) == ("2.0", "retwis", True)
     assert found["metadata"]["upstream"] == {"name": "mastodon"}
     assert found["usage"] == {"users": {"total": 2, "activeMonth": 1, "activeHalfyear": 1}, "localPosts": 1}
+
+
+@pytest.mark.indexed
+def test_the_number_of_posts_has_those_with_ids_from_the_time(store, settings, alice):
+    Posts(store).publish(alice.user.uid, NewPost("one"), "token")
+    settings.POST_IDS = "snowflake"
+    for text in ("two", "three"):
+        Posts(store).publish(alice.user.uid, NewPost(text), text)
+    drain(store, "worker")
+    assert App().json("GET", "/nodeinfo/2.0")["usage"]["localPosts"] == 3
+    assert App().json("GET", "/api/v1/instance")["stats"]["status_count"] == 3
 
 
 def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice, app):

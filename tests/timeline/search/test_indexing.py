@@ -10,6 +10,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.maintenance import checks
 from retwis_site.management.commands.deliver import POLL_EVERY
 from retwis_site.store import snowflake
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes
 from tests.support.clock import Clock
 from tests.support.command_output import said
@@ -113,6 +114,23 @@ def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch
     write_post(raw, later, "dogs")
     Indexing(store).index([later])
     assert posts_under(store, "dog") == {*pids, later}
+
+
+def test_posts_with_ids_from_the_time_are_counted(raw, store, time_of_ids, monkeypatch):
+    """About: an edit counts, too, and a deletion changes nothing. Those with ids of the counter are not in it."""
+    assert index.how_many_timed(store) == 0
+    monkeypatch.setattr(index, "MOST_POSTS", 3)
+    pids = [1, *(snowflake.make() for _ in range(4))]
+    time_of_ids.now += 2 * index.AHEAD
+    pids += [snowflake.make() for _ in range(2)]
+    for number, pid in enumerate(pids):
+        write_post(raw, pid, "dogs")
+        Indexing(store).index([pid])
+        Memory.clear_all()
+        assert index.how_many_timed(store) == number
+    reindex()
+    Memory.clear_all()
+    assert index.how_many_timed(store) == len(pids) - 1
 
 
 @pytest.mark.indexed
