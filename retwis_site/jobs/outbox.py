@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeVar
 
-from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
@@ -80,6 +80,7 @@ RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
 WORKER_GIVES_UP = 50.0  # seconds after a claim or its renewal; below LEASE by more than a round trip may last
 TURN = 1.0  # seconds that a long job may take before the other due jobs
+LOOKS, LOOKS_EVERY = 20, 0.1  # how often a process looks whether another one has ended, and seconds between
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,26 @@ def add_due(store: Store | Pipe, name: str) -> None:
 def owned(store: Store) -> Store:
     """The store for all that the owner of a job writes, from now on."""
     return LeasedStore(store, Lease(OWNER_GIVES_UP))
+
+
+@contextmanager
+def alone(store: Store, what: str) -> Iterator[Store]:
+    """The store for what one process at a time does with a thing: what it reads there is so until it writes, since no
+    other process is in this block. It waits for that one, for two seconds at most, and raises LeaseEnded then. When a
+    process dies here, the others wait until its lease has ended. Two round trips, and one each time that it looks
+    again."""
+    leased, key = owned(store), keys.lease(what)
+    for _ in range(LOOKS):
+        if leased.set_nx_ex(key, "", LEASE):
+            break
+        time.sleep(LOOKS_EVERY)
+    else:
+        raise LeaseEnded("another process is changing this: try again")
+    try:
+        yield leased
+    finally:
+        with suppress(StoreError):  # it ends by itself
+            leased.unlink(key)
 
 
 class Outbox(Repository):

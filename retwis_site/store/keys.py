@@ -541,7 +541,8 @@ set_aside = One(
     truth=True, shown=EVERYONE,
 )
 lease = OfText(
-    "lease:<job>", String(), "the worker that has the job", FIXED, shown=EVERYONE, lives=MINUTE, about=PROCESSES,
+    "lease:<job>", String(), "the worker that has the job; empty: what one process does at a time", FIXED,
+    shown=EVERYONE, lives=MINUTE, about=PROCESSES,
 )
 
 # ---- operations

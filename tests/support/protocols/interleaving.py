@@ -14,18 +14,19 @@ from types import SimpleNamespace
 from unittest import mock
 
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs import lease
+from retwis_site.jobs import lease, outbox
 from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim
 from retwis_site.jobs.worker import handler_for
 from retwis_site.store import cached_list, keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, for_each
 from tests.support.stores import scattering
-from tests.support.stores.seam import Killed, before_each_round_trip
+from tests.support.stores.seam import Killed, before_each_round_trip, undisturbed
 
 # Chances that the same task gets the next turn; each schedule has one of them. With a high one, all that a task does
 # may come between two turns of another.
 STAYS = (0.4, 0.85, 0.96)
 DIES = 0.06  # chance that a task is killed at its turn, while kills are left
+LOOKS = 1000  # turns that a task waits for another one; only one that was killed takes longer
 LONGEST = 60  # seconds of a turn: a task that waits for another one fails
 
 
@@ -70,6 +71,7 @@ class Schedule:
             self._in_turns(),
             mock.patch.object(cached_list, "_under_way", _NobodyWaits()),
             mock.patch.object(lease, "time", clock),
+            mock.patch.object(outbox, "LOOKS", LOOKS),
         ):
             for thread in threads:
                 thread.start()
@@ -175,6 +177,9 @@ def take_all_over(store: Store) -> None:
 def take_over(store: Store, job: str) -> object:
     """What a worker does that takes a job over: the lease of the process that had it has ended, a minute has passed."""
     _running[-1].let_a_minute_pass()
+    with undisturbed():
+        for leases in store.scan_keys("lease:*", 100):
+            for_each(store, lambda pipe, key: pipe.unlink(key), leases)
     return carry_out(store, job)
 
 

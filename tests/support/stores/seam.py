@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from django.conf import settings
 
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Command
 from tests.support.stores import scattering
@@ -110,23 +110,29 @@ def _come(number: int) -> None:
 
 @contextmanager
 def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
-    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0. The list
-    stays empty when the block makes fewer round trips."""
+    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0. What
+    must wait there for the block runs after it. The list stays empty when the block makes fewer round trips."""
     happened: list[object] = []
-    with before_each_round_trip(_once(number, happens, happened)):
+    waits: list[Callable[[], object]] = []
+    with before_each_round_trip(_once(number, happens, happened, waits)):
         yield happened
+    happened += [work() for work in waits]
 
 
 @contextmanager
 def before_part(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
     """Like `before_round_trip`, but the parts count into which `scattering.py` takes each round trip."""
     happened: list[object] = []
-    count = _once(number, happens, happened)
+    waits: list[Callable[[], object]] = []
+    count = _once(number, happens, happened, waits)
     with before_each_round_trip(count), scattering.switching(count):
         yield happened
+    happened += [work() for work in waits]
 
 
-def _once(number: int, happens: Callable[[], object], happened: list[object]) -> Callable[[], None]:
+def _once(
+    number: int, happens: Callable[[], object], happened: list[object], waits: list[Callable[[], object]]
+) -> Callable[[], None]:
     made = 0
 
     def count() -> None:
@@ -135,7 +141,10 @@ def _once(number: int, happens: Callable[[], object], happened: list[object]) ->
         if made == number + 1:
             _come(number)
             with undisturbed():
-                happened.append(happens())
+                try:
+                    happened.append(happens())
+                except LeaseEnded:  # it waits for what is paused here
+                    waits.append(happens)
 
     return count
 
@@ -147,12 +156,15 @@ def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:
 
 def killed_before_part(number: int, work: Callable[[], object]) -> bool:
     """Like `killed_before_round_trip`, but the parts count into which `scattering.py` takes each round trip."""
+    left = iter(range(number))
 
     def die() -> None:
-        raise Killed
+        if next(left, None) is None:  # nor is anything sent after it
+            _come(number)
+            raise Killed
 
     try:
-        with before_part(number, die):
+        with before_each_round_trip(die), scattering.switching(die):
             work()
     except Killed:
         return True
