@@ -1,27 +1,28 @@
 """Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
 
-To impose or lift one is a single HSET, with the line for the log. With that line (`after_act` of a feature) the person
-is told of its end, and of the answer to an appeal. A worker then makes the numbers of pages follow. A suspension
-removes nothing, so to lift it brings all back. After 30 days a worker deletes the account: the job for it is written
-before the suspension. It waits while an appeal is open. In its last hour before the job may run, a suspension is
-neither lifted nor appealed against.
+One process at a time reads what is imposed on a person and changes it (`Sanctions.alone`). To impose or lift one is a
+single HSET, with the line for the log. With that line (`after_act` of a feature) the person is told of its end, and of
+the answer to an appeal. A worker then makes the numbers of pages follow. A suspension removes nothing, so to lift it
+brings all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits
+while an appeal is open. In its last hour before the job may run, a suspension is neither lifted nor appealed against.
 """
 
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.log import Act, Log, evidence_of, read_act
+from accounts.community.log import Act, Log, read_act
 from accounts.users.entities import OPERATOR, SUSPENDED_FOR, NoSuchUser, Refused, Role, Sanction, State
 from accounts.users.repository import IMPOSED, NO_SANCTION, Users, sanction_of
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, alone, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_below, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answers
@@ -144,6 +145,13 @@ class SanctionCase(NamedTuple):
 class Sanctions(Repository):
     """Imposes and lifts sanctions."""
 
+    @contextmanager
+    def alone(self, uid: int) -> "Iterator[Sanctions]":
+        """For all that reads what is imposed on a person, and then changes it. Round trips and errors as for `alone` of
+        the outbox."""
+        with alone(self._store, f"sanctions:{uid}") as store:
+            yield Sanctions(store)
+
     def of(self, uid: int) -> Sanction | None:
         """What is imposed on a user now; None when nothing is. One round trip."""
         return sanction_of(uid, self._store.hmget(keys.user(uid), IMPOSED))
@@ -152,51 +160,50 @@ class Sanctions(Repository):
         self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR, shown: str | None = None
     ) -> None:
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. `shown`: the act
-        whose sanction alone it may replace; empty: none. Thirteen round trips at most, two more to put back what it may
-        not. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin; SanctionChanged."""
+        whose sanction alone it may replace; empty: none. Fifteen round trips at most. Raises NoSuchUser, also for a
+        deleted account; TooLate; SanctionsAdmin; SanctionChanged; LeaseEnded."""
         self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until), shown)
 
     def carry_out(self, act: Act, shown: str | None = None) -> None:
         """The same. `act` has the arguments; `what` is the state."""
         uid, state = act.whom, State(act.what)
-        stored = self._store.hgetall(keys.user(uid))
-        if not stored.get("username") or "deleted" in stored:
-            raise NoSuchUser(str(uid))
-        _require_in_time(case_in(uid, stored))
-        if self._is_admin(uid):
-            raise SanctionsAdmin
-        if state is State.SUSPENDED and not act.until:
-            delete_later(self._store, uid, act.id)
-        if act.until:
-            follow_end(self._store, uid, act.until)
-        self._commit(act, stored_sanction(Sanction(state, act.until, act.reason, act.when, act.id)), shown)
+        with self.alone(uid) as mine:
+            stored = mine._store.hgetall(keys.user(uid))
+            if not stored.get("username") or "deleted" in stored:
+                raise NoSuchUser(str(uid))
+            present = case_in(uid, stored)
+            _require_in_time(present)
+            _require_shown(present, shown)
+            if mine._is_admin(uid):
+                raise SanctionsAdmin
+            if state is State.SUSPENDED and not act.until:
+                delete_later(mine._store, uid, act.id)
+            if act.until:
+                follow_end(mine._store, uid, act.until)
+            sanction = Sanction(state, act.until, act.reason, act.when, act.id)
+            mine._commit(act, stored_sanction(sanction), present)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
-        """End what is imposed; `shown` as for `impose`: without it, what stands now. Thirteen round trips, two more to
-        put back what it may not end. Raises NoSuchUser, NothingImposed, TooLate, SanctionChanged."""
-        present = self._imposed(uid)
-        _require_in_time(present)
-        shown = present.imposed.act_id if shown is None else shown
-        self._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION, shown)
+        """End what is imposed; `shown` as for `impose`: without it, what stands now. Fourteen round trips. Raises
+        NoSuchUser, NothingImposed, TooLate, SanctionChanged, LeaseEnded."""
+        with self.alone(uid) as mine:
+            present = mine._imposed(uid)
+            _require_in_time(present)
+            _require_shown(present, shown)
+            mine._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION, present)
 
-    def _commit(self, act: Act, fields: Mapping[str, str], shown: str | None) -> None:
-        uid, written = act.whom, {**fields, **act.evidence()}
+    def _commit(self, act: Act, fields: Mapping[str, str], replaced: SanctionCase | None) -> None:
+        uid = act.whom
         job = Outbox(self._store).add(f"sanction:{uid}:{act.id}")
-        replaced = Sanctions(job.store)._replace(uid, written)
-        if replaced is None:
+        if not Users(job.store).write(uid, {**fields, **act.evidence()}):
             job.done()
             raise NoSuchUser(str(uid))
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
-        before = sanction_of(uid, [*replaced.values()])
-        if shown not in (None, before.act_id if before is not None else ""):
-            Sanctions(job.store)._put_back(uid, fields["state_act"], replaced)
-            job.store.hdel(keys.user(uid), evidence_of(act.id))
-            job.done()
-            raise SanctionChanged
         is_imposed = True
         with job.ending():
-            job.store.zrem(keys.appeals(), f"{uid}:{replaced['state_act']}")  # the recount removes one that stays
-            is_imposed = Sanctions(job.store).finish(act.whom, act.id)
+            if replaced is not None:  # the recount removes one that stays
+                job.store.zrem(keys.appeals(), f"{uid}:{replaced.imposed.act_id}")
+            is_imposed = Sanctions(job.store).finish(uid, act.id)
         if not is_imposed:
             raise SanctionsAdmin
 
@@ -217,17 +224,18 @@ class Sanctions(Repository):
 
     def appeal(self, uid: int, text: str) -> None:
         """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
-        the HSET. Six round trips. Raises NothingImposed, AppealedAlready, TooLate."""
-        present = self._imposed(uid)
-        if present.appeal is not None:
-            raise AppealedAlready
-        _require_in_time(present)
-        appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-        job = Outbox(self._store).add(_appeal_job(appeal))
-        if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
-            raise NoSuchUser(str(uid))
-        with job.ending():
-            Sanctions(job.store).queue_appeal(appeal)
+        the HSET. Eight round trips. Raises NothingImposed, AppealedAlready, TooLate, LeaseEnded."""
+        with self.alone(uid) as mine:
+            present = mine._imposed(uid)
+            if present.appeal is not None:
+                raise AppealedAlready
+            _require_in_time(present)
+            appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
+            job = Outbox(mine._store).add(_appeal_job(appeal))
+            if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
+                raise NoSuchUser(str(uid))
+            with job.ending():
+                Sanctions(job.store).queue_appeal(appeal)
 
     def queue_appeal(self, appeal: Appeal) -> None:
         """What follows the commit of an appeal: its place among the open ones. Three round trips at most."""
@@ -275,25 +283,28 @@ class Sanctions(Repository):
         return sanction_of(uid, [last.what, *map(str, (last.until, last.reason, last.when, last.id))])
 
     def restore(self, uid: int) -> None:
-        """Impose again what the acts about a user impose. Four round trips at most; the numbers are left to a
+        """Impose again what the acts about a user impose. Six round trips at most; the numbers are left to a
         worker."""
-        lost = self.imposed_by_acts(uid)
-        if lost is not None and Users(self._store).write(uid, stored_sanction(lost)):
-            recount_later(self._store, uid)
+        with self.alone(uid) as mine:
+            lost = mine.imposed_by_acts(uid)
+            if lost is not None and Users(mine._store).write(uid, stored_sanction(lost)):
+                recount_later(mine._store, uid)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Twelve
-        round trips at most. Raises NothingImposed, NoAppeal, Decided."""
-        present = self._imposed(uid)
-        if present.appeal is None:
-            raise NoAppeal
-        act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id
-        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:{act.id}")
-        won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
-        with job.ending():
-            Sanctions(job.store).finish_answer(uid, act_id)
-        if not won:
-            raise AlreadyDecided
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Fourteen round
+        trips at most. Raises NothingImposed, NoAppeal, Decided, LeaseEnded."""
+        with self.alone(uid) as mine:
+            present = mine._imposed(uid)
+            if present.appeal is None:
+                raise NoAppeal
+            act = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason)
+            act_id = present.imposed.act_id
+            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:{act.id}")
+            won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
+            with job.ending():
+                Sanctions(job.store).finish_answer(uid, act_id)
+            if not won:
+                raise AlreadyDecided
 
     def finish_answer(self, uid: int, act_id: str) -> None:
         """What follows the commit of a decision; also after one that never reached it. Eight round trips at most."""
@@ -301,34 +312,12 @@ class Sanctions(Repository):
         act = read_act(keys.user(uid), answer) if answer is not None else None
         if act is not None:
             if act.what == GRANTED and present == act_id:
-                self._put_back(uid, act_id, NO_SANCTION)
+                Users(self._store).write(uid, NO_SANCTION)
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
                 recount_later(self._store, uid)
-
-    def _put_back(self, uid: int, act_id: str, fields: Mapping[str, str]) -> None:
-        """Write this instead of what this act has imposed, or of nothing when it is empty. One round trip; one more for
-        each act that came meanwhile.
-
-        No command ends a sanction only if it is this one. So what was replaced is read in the same round trip, and put
-        back where it was another's; that swap may meet the next one, until one has replaced what it expected."""
-        while (before := self._replace(uid, fields)) is not None and before["state_act"] != act_id:
-            fields, act_id = before, fields["state_act"]
-
-    def _replace(self, uid: int, fields: Mapping[str, str]) -> dict[str, str] | None:
-        """Write a sanction. Returns the fields before; None for a deleted account, which keeps nothing of it. One round
-        trip, two where the account is deleted."""
-        pipe = self._store.pipeline()
-        replaced = pipe.hmget(keys.user(uid), IMPOSED)
-        pipe.hset(keys.user(uid), fields)
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
-        if deleted.value is not None:
-            Users(self._store).take_back(uid, fields)
-            return None
-        return {name: text or NO_SANCTION[name] for name, text in zip(IMPOSED, replaced.value, strict=True)}
 
 
 def _last_of(acts: Sequence[Act]) -> Act | None:
@@ -389,6 +378,12 @@ def _appeal_job(appeal: Appeal) -> str:
     return f"appeal:{appeal.uid}:{appeal.act_id}:{nonce()}"
 
 
+def _require_shown(standing: SanctionCase | None, shown: str | None) -> None:
+    """Raises SanctionChanged when something else is imposed than a form has shown."""
+    if shown not in (None, standing.imposed.act_id if standing is not None else ""):
+        raise SanctionChanged
+
+
 def _require_in_time(standing: SanctionCase | None) -> None:
     """Raises TooLate for a suspension of 30 days, unless an appeal is open. A worker may delete the account an hour
     later: what has begun in time has ended by then."""
@@ -408,12 +403,16 @@ def finish_appeal(store: Store, claim: Claim) -> None:
 
 def finish_answer(store: Store, claim: Claim) -> None:
     """The job `answer:<uid>:<id of the act>:<nonce>`."""
-    Sanctions(store).finish_answer(job_id(claim.name, 1), claim.name.split(":")[2])
+    uid = job_id(claim.name, 1)
+    with Sanctions(store).alone(uid) as mine:
+        mine.finish_answer(uid, claim.name.split(":")[2])
 
 
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
-    Sanctions(store).finish(job_id(claim.name, 1), claim.name.split(":")[2])
+    uid = job_id(claim.name, 1)
+    with Sanctions(store).alone(uid) as mine:
+        mine.finish(uid, claim.name.split(":")[2])
 
 
 def finish_end(store: Store, claim: Claim) -> None:

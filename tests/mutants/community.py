@@ -21,10 +21,13 @@ MIDDLE, KILLED = (
     f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
 )
 NUMBERS = "tests/protocols/moderation/test_interleaved_numbers.py"
-GRANTED = f"{ACTS}::test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile"
+AT_ONCE = "tests/protocols/test_three_at_once.py::"
 PICTURE = (
     "tests/protocols/posts/test_interleaved_pictures.py::"
     "test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays"
+)
+DELETED = (
+    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
 
@@ -51,24 +54,24 @@ MUTANTS = [
         (NUMBERS,),
     ),
     Mutant(
-        "sanction: the commit has no lease",
+        "sanction: two moderators are at work together",
         "accounts/community/sanctions.py",
-        "        replaced = Sanctions(job.store)._replace(uid, written)\n",
-        "        replaced = Sanctions(self._store)._replace(uid, written)\n",
-        SANCTIONS,
+        '        with alone(self._store, f"sanctions:{uid}") as store:\n',
+        "        for store in [self._store]:\n",
+        (f"{AT_ONCE}test_of_three_forms_that_show_one_sanction_one_replaces_it",),
     ),
     Mutant(
         "appeal: what was granted ends what stands by then",
         "accounts/community/sanctions.py",
-        '        while (before := self._replace(uid, fields)) is not None and before["state_act"] != act_id:\n',
-        "        while (before := self._replace(uid, fields)) is not None and not before:\n",
-        (GRANTED,),
+        "            if act.what == GRANTED and present == act_id:\n",
+        "            if act.what == GRANTED and present:\n",
+        (f"{AT_ONCE}test_a_granted_appeal_whose_process_dies_ends_nothing_that_comes_before_its_worker",),
     ),
     Mutant(
         "sanction: a form replaces or lifts what stands by then",
         "accounts/community/sanctions.py",
-        '        if shown not in (None, before.act_id if before is not None else ""):\n',
-        "        if before is None and shown:\n",
+        '    if shown not in (None, standing.imposed.act_id if standing is not None else ""):\n',
+        "    if standing is None and shown:\n",
         (f"{ACTS}::test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown",),
     ),
     Mutant(
@@ -92,20 +95,20 @@ MUTANTS = [
         if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
             self._store.zrem(keys.appeals(), appeal.member)
 """,
-        (MIDDLE, *SANCTIONS),
+        (f"{DELETED}[she appeals]",),
     ),
     Mutant(
         f"answer to an appeal: {JOB_FIRST}",
         "accounts/community/sanctions.py",
-        "            Sanctions(job.store).finish_answer(uid, act_id)\n",
-        "            job.done()\n            Sanctions(job.store).finish_answer(uid, act_id)\n",
+        "                Sanctions(job.store).finish_answer(uid, act_id)\n",
+        "                job.done()\n                Sanctions(job.store).finish_answer(uid, act_id)\n",
         (KILLED,),
     ),
     Mutant(
         "answer to an appeal: two moderators have one job between them",
         "accounts/community/sanctions.py",
-        '        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:{act.id}")\n',
-        '        job = Outbox(self._store).add(f"answer:{uid}:{act_id}:0")\n',
+        '            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:{act.id}")\n',
+        '            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:0")\n',
         (f"{ACTS}::test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log",),
     ),
     Mutant(

@@ -1,0 +1,176 @@
+"""Two or three write one thing, and one of them may die: each stops once, between any two parts of what it sends, while
+the next one does all of its own."""
+
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from accounts.community.acts import Roles
+from accounts.community.sanctions import AppealedAlready, NothingImposed, SanctionChanged, Sanctions
+from accounts.users.entities import Refused, Role, State
+from retwis_site.jobs import outbox
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.community import (
+    MODERATOR,
+    OTHER,
+    acts_in_log,
+    assert_community_agrees,
+    finish_all_but_removals,
+    make_moderated_site,
+)
+from tests.support.protocols.interleaving import attempt
+from tests.support.protocols.small_site import ALICE, CAROL, Acts, finish_jobs, make_small_site
+from tests.support.stored_keys import make_due
+from tests.support.stores.seam import before_part, each_moment, killed_before_part, stride
+from timeline.timelines.profile import Pins
+
+THIRD = 9  # uid of one more moderator
+
+
+@pytest.fixture(autouse=True)
+def each_looks_once(monkeypatch):
+    """Whom a process waits for is paused until it has given up; then it begins anew."""
+    monkeypatch.setattr(outbox, "LOOKS", 1)
+
+
+def moments():
+    return each_moment(stride=stride())
+
+
+# ---- Moderators, a person whom they sanction, and her new role
+
+
+def make_frozen(store, raw):
+    """Carol is frozen. Returns the act."""
+    make_moderated_site(raw)
+    Sanctions(store).impose(CAROL, State.FROZEN, "Spam.", by=THIRD)
+    drain(store, "worker")
+    return raw.hget("user:3", "state_act")
+
+
+def impose(store, state, by, shown=None):
+    return partial(Sanctions(store).impose, CAROL, state, f"by {by}", by=by, shown=shown)
+
+
+FORMS = {
+    "lift": lambda store, shown: partial(Sanctions(store).lift, CAROL, MODERATOR, "By the form.", shown),
+    "impose": lambda store, shown: impose(store, State.HIDDEN, MODERATOR, shown),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_that_dies_has_ended_no_sanction_that_came_meanwhile(store, raw, form):
+    for step in moments():
+        for kill in each_moment():
+            shown = make_frozen(store, raw)
+            with before_part(step, impose(store, State.SUSPENDED, OTHER)):
+                killed_before_part(kill, attempt(FORMS[form](store, shown), SanctionChanged))
+                make_due(raw)
+            finish_all_but_removals(store, raw)
+            assert_community_agrees(raw, (step, kill))
+            if step.has_come:
+                assert raw.hget("user:3", "state") == State.SUSPENDED, (step, kill)
+
+
+def test_a_granted_appeal_whose_process_dies_ends_nothing_that_comes_before_its_worker(store, raw):
+    for kill in each_moment():
+        make_frozen(store, raw)
+        Sanctions(store).appeal(CAROL, "It was not me.")
+        killed_before_part(kill, partial(Sanctions(store).decide_appeal, CAROL, True, MODERATOR, "Sorry."))
+        make_due(raw)
+        impose(store, State.HIDDEN, OTHER)()
+        finish_all_but_removals(store, raw)
+        assert_community_agrees(raw, kill)
+        assert raw.hget("user:3", "state") == State.HIDDEN, kill
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_three_forms_that_show_one_sanction_one_replaces_it(store, raw, form):
+    for first in moments():
+        for second in moments():
+            shown, done = make_frozen(store, raw), []
+
+            def send(work, done=done):
+                return attempt(lambda: (work(), done.append(work)), SanctionChanged, NothingImposed)
+
+            def two(second=second, shown=shown, send=send):
+                with before_part(second, send(impose(store, State.SUSPENDED, THIRD, shown))):
+                    send(impose(store, State.FROZEN, OTHER, shown))()
+
+            with before_part(first, two):
+                send(FORMS[form](store, shown))()
+            finish_all_but_removals(store, raw)
+            assert_community_agrees(raw, (first, second))
+            assert len(done) == 1, (first, second)
+            assert len(acts_in_log(raw)) == 2, (first, second)
+
+
+def test_a_sanction_that_finds_a_new_admin_ends_none_that_comes_after_the_role(store, raw):
+    def take_back():
+        Roles(store).give(CAROL, Role.MEMBER, ALICE)
+        impose(store, State.HIDDEN, OTHER)()
+
+    for given in each_moment():
+        for taken in each_moment(given + 1):
+            make_moderated_site(raw)
+            Roles(store).give(ALICE, Role.ADMIN)
+            with before_part(given, lambda: Roles(store).give(CAROL, Role.ADMIN, ALICE)), before_part(taken, take_back):
+                attempt(impose(store, State.FROZEN, MODERATOR), Refused)()
+            finish_all_but_removals(store, raw)
+            assert_community_agrees(raw, (given, taken))
+            if given.has_come and taken.has_come:
+                assert raw.hget("user:3", "state"), (given, taken)
+
+
+def test_of_two_appeals_that_are_sent_at_once_one_waits_and_the_other_is_refused(store, raw):
+    for step in each_moment():
+        make_frozen(store, raw)
+        sent, refused = [], []
+
+        def send(text, sent=sent, refused=refused):
+            try:
+                Sanctions(store).appeal(CAROL, text)
+                sent.append(text)
+            except AppealedAlready:
+                refused.append(text)
+
+        with before_part(step, partial(send, "Second.")):
+            send("First.")
+        assert len(refused) == step.has_come, step
+        assert [Sanctions(store).standing(CAROL).appeal.text] == sent, step
+
+
+def test_an_appeal_against_what_is_replaced_meanwhile_leaves_the_next_one(store, raw):
+    def go_on():
+        impose(store, State.HIDDEN, OTHER)()
+        Sanctions(store).appeal(CAROL, "Again.")
+
+    for step in each_moment():
+        make_frozen(store, raw)
+        with before_part(step, go_on):
+            attempt(partial(Sanctions(store).appeal, CAROL, "It was not me."), AppealedAlready)()
+        finish_all_but_removals(store, raw)
+        assert_community_agrees(raw, step)
+        assert Sanctions(store).standing(CAROL).appeal.text == ("Again." if step.has_come else "It was not me."), step
+
+
+# ---- The pinned post
+
+
+def test_two_pins_and_a_deletion_leave_the_last_pin_or_nothing(store, raw):
+    for first in each_moment():
+        for second in each_moment():
+            for comes in (partial(Pins(store).unpin, CAROL, 2), Acts(store).delete_account(CAROL)):
+                make_small_site(raw)
+                raw.hset("user:3", "pinned", 1)
+                with before_part(first, lambda second=second, comes=comes: pin_and(store, second, comes)):
+                    Pins(store).unpin(CAROL, 1)
+                finish_jobs(store, raw)
+                if raw.hexists("user:3", "deleted"):
+                    assert raw.hkeys("user:3") == ["username", "deleted"], (first, second)
+
+
+def pin_and(store, step, comes):
+    with before_part(step, comes), suppress(Refused):
+        Pins(store).pin(CAROL, 2)
