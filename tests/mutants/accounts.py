@@ -44,34 +44,35 @@ MUTANTS = [
     Mutant(
         f"password: {JOB_FIRST}",
         "accounts/signing_in/sessions/repository.py",
-        "            Sessions(job.store).settle(uid, old, now)\n",
-        "            job.done()\n            Sessions(job.store).settle(uid, old, now)\n",
+        "            Sessions(job.store).settle(uid, old, stored.value)\n",
+        "            job.done()\n            Sessions(job.store).settle(uid, old, stored.value)\n",
         ("tests/protocols/test_crashes.py::test_the_end_of_all_sessions",),
     ),
     Mutant(
         "password: a change writes no generation, and ends the sessions one by one",
         "accounts/signing_in/sessions/repository.py",
-        '        return generation, self._rotate(uid, secret, {**fields, "generation": generation}, present)\n',
-        """        replaced = self._rotate(uid, secret, fields)
+        '            Sessions(store)._rotate(uid, secret, {**fields, "generation": generation})\n',
+        """            Sessions(store)._rotate(uid, secret, fields)
         stored = self._store.hgetall(keys.user(uid))
         self.remove(uid, {name.removeprefix(SESSIONS.first) for name in stored if name.startswith(SESSIONS.first)})
-        return generation, replaced
 """,
         (f"{INTERLEAVINGS}::test_after_logouts_and_a_password_change_one_secret_signs_in",),
     ),
     Mutant(
-        "password: a form that overrules a recovery leaves what stands by then",
+        "password: a form overrules what stands by then",
         "accounts/signing_in/sessions/repository.py",
         "            if present not in (None, replaced):\n",
         "            if present and not replaced:\n",
         (f"{INTERLEAVINGS}::test_no_form_with_the_old_password_overrules_a_recovery",),
     ),
     Mutant(
-        "password: of two forms that overrule a recovery, one puts the other one back",
+        "password: a form and a recovery are at work together",
         "accounts/signing_in/sessions/repository.py",
-        '        if generation == written[0] or (generation or "").startswith(IF_PRESENT):\n',
-        "        if generation == written[0]:\n",
-        (f"{INTERLEAVINGS}::test_no_form_with_the_old_password_overrules_a_recovery",),
+        '        with alone(self._store, f"generation:{uid}") as store:\n',
+        "        for store in [self._store]:\n",
+        (
+            "tests/protocols/test_three_at_once.py::test_of_two_forms_and_a_recovery_the_recovery_stands_with_its_session",
+        ),
     ),
     Mutant(
         "code of an app: the last one is read, and then replaced",

@@ -182,14 +182,17 @@ def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills
 def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, layout, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
+        ended = []
         works = [
             lambda: Sessions(store).end(ALICE, "secret1"),
-            lambda: Sessions(store).end_all(ALICE),
-            lambda: Sessions(store).change_password(ALICE, "another hash"),
+            lambda ended=ended: ended.append(Sessions(store).end_all(ALICE)),
+            lambda ended=ended: ended.append(Sessions(store).change_password(ALICE, "another hash")),
             lambda: Sessions(store).open(Verified(User(ALICE, "alice")), Device()),
         ]
         interleave(seed, kills, works)
         finish_jobs(store, raw)
+        if not ended:  # one was killed, perhaps before its commit, and the other one waited in vain
+            Sessions(store).end_all(ALICE)
         secret = raw.hget("user:1", "auth")
         assert raw.hget("auths", secret) == "1", seed
         assert Viewer(store, secret).user.is_authenticated, seed
@@ -206,8 +209,7 @@ SEVERAL = {
 
 @pytest.mark.parametrize("scenario", SEVERAL)
 def test_no_form_with_the_old_password_overrules_a_recovery(store, raw, layout, scenario):
-    """Both forms have checked the old password before. Also two of them together, which undo each other: then the
-    session of the recovery may end, and its password opens a new one."""
+    """Both forms have checked the old password before. The session of the last recovery stands, and no other one."""
     recoveries, forms = SEVERAL[scenario]
     sessions = Sessions(store)
 
@@ -232,7 +234,7 @@ def test_no_form_with_the_old_password_overrules_a_recovery(store, raw, layout, 
         last = raw.hget("user:1", "password")
         assert last in filter(None, recoveries), seed
         if "" not in recoveries:
-            assert {hash_ for hash_, secret in opened if Viewer(store, secret).user.is_authenticated} <= {last}, seed
+            assert {hash_ for hash_, secret in opened if Viewer(store, secret).user.is_authenticated} == {last}, seed
 
 
 def log_in(password=PASSWORD):

@@ -8,9 +8,12 @@ import pytest
 
 from accounts.community.acts import Roles
 from accounts.community.sanctions import AppealedAlready, NothingImposed, SanctionChanged, Sanctions
-from accounts.users.entities import Refused, Role, State
-from retwis_site.jobs import outbox
+from accounts.signing_in.sessions.entities import Device
+from accounts.signing_in.sessions.repository import Sessions, ask_stored_password
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import Refused, Role, State, User, Verified
 from retwis_site.jobs.worker import drain
+from retwis_site.store.client import answer
 from tests.support.protocols.community import (
     MODERATOR,
     OTHER,
@@ -26,12 +29,6 @@ from tests.support.stores.seam import before_part, each_moment, killed_before_pa
 from timeline.timelines.profile import Pins
 
 THIRD = 9  # uid of one more moderator
-
-
-@pytest.fixture(autouse=True)
-def each_looks_once(monkeypatch):
-    """Whom a process waits for is paused until it has given up; then it begins anew."""
-    monkeypatch.setattr(outbox, "LOOKS", 1)
 
 
 def moments():
@@ -153,6 +150,60 @@ def test_an_appeal_against_what_is_replaced_meanwhile_leaves_the_next_one(store,
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, step)
         assert Sanctions(store).standing(CAROL).appeal.text == ("Again." if step.has_come else "It was not me."), step
+
+
+# ---- Passwords
+
+
+def recover(store):
+    return partial(Sessions(store).change_password, ALICE, "of the recovery")
+
+
+def fill_in(store, opened, password):
+    """Set a password by the form, for whose old one `old` was shown, and go on."""
+
+    def work():
+        if generation := Sessions(store).replace_password(ALICE, password, "old"):
+            opened.append(Sessions(store).open(Verified(User(ALICE, "alice"), generation), Device()))
+
+    return work
+
+
+def make_site_with_password(raw):
+    make_small_site(raw)
+    raw.hset("user:1", "generation", "old")
+
+
+def test_a_form_that_dies_leaves_the_password_that_came_meanwhile(store, raw):
+    for step in each_moment():
+        for kill in each_moment():
+            make_site_with_password(raw)
+            with before_part(step, recover(store)):
+                killed_before_part(kill, fill_in(store, [], "of the form"))
+                make_due(raw)
+            finish_jobs(store, raw)
+            if step.has_come:
+                assert answer(store, ask_stored_password, ALICE).encoded == "of the recovery", (step, kill)
+
+
+def test_of_two_forms_and_a_recovery_the_recovery_stands_with_its_session(store, raw):
+    for first in moments():
+        for second in moments():
+            make_site_with_password(raw)
+            opened, generations = [], []
+
+            def two(second=second, opened=opened, generations=generations):
+                with before_part(second, lambda: generations.append(recover(store)())):
+                    fill_in(store, opened, "of another form")()
+
+            with before_part(first, two):
+                fill_in(store, opened, "of the form")()
+            finish_jobs(store, raw)
+            assert len(opened) <= 1, (first, second)
+            if generations:
+                stored = raw.hmget("user:1", "password", "generation")
+                assert stored == ["of the recovery", *generations], (first, second)
+                assert not any(Viewer(store, secret).user.is_authenticated for secret in opened), (first, second)
 
 
 # ---- The pinned post

@@ -16,7 +16,7 @@ from accounts.users import repository as users
 from accounts.users.entities import State, User, Verified
 from accounts.users.repository import Users, is_deleted
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, alone, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -25,8 +25,6 @@ from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.replies import Reply, Result, trip
 
 WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
-PASSWORD_OF = ("generation", "password")
-IF_PRESENT = "if-"  # a generation begins so whose password was to replace a certain one
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +96,8 @@ class Sessions(Repository):
             self._rotate(uid, secret, {})
 
     def end_all(self, uid: int) -> str:
-        """End every session, on each device. Returns the generation of those that follow. Six round trips; two more
-        when there are sessions with a secret of their own."""
+        """End every session, on each device. Returns the generation of those that follow. Eight round trips; two more
+        when there are sessions with a secret of their own. Raises LeaseEnded."""
         return self._end_generation(uid, {})[0]
 
     def end_others(self, uid: int, present: str) -> str:
@@ -121,33 +119,30 @@ class Sessions(Repository):
 
     def replace_password(self, uid: int, password: str, present: str) -> str:
         """The same for somebody who has shown the present password, that of the generation `present`. Empty when
-        another password was set since then, or all sessions have ended: then that stands. Round trips as for `end_all`;
-        one more then, and for each password that comes meanwhile."""
-        generation, replaced = self._end_generation(uid, {"password": password}, present)
-        return generation if replaced == present else ""
+        another password was set since then, or all sessions have ended: then that stands. Round trips as for
+        `end_all`; three then."""
+        return self._end_generation(uid, {"password": password}, present)[0]
 
     def _end_generation(self, uid: int, fields: Mapping[str, str], present: str | None = None) -> tuple[str, str]:
-        """The new generation, and the one that it has replaced. `present` as for `_rotate`."""
-        generation = nonce() if present is None else f"{IF_PRESENT}{nonce()}"
-        secret = str(self._store.hget(keys.user(uid), "auth") or "")
-        return generation, self._rotate(uid, secret, {**fields, "generation": generation}, present)
+        """The new generation, and the one that it has replaced. `present`: the only one that it may replace; of another
+        one the new one is empty."""
+        with alone(self._store, f"generation:{uid}") as store:
+            secret, replaced = (text or "" for text in store.hmget(keys.user(uid), ["auth", "generation"]))
+            if present not in (None, replaced):
+                return "", replaced
+            generation = nonce()
+            Sessions(store)._rotate(uid, secret, {**fields, "generation": generation})
+        return generation, replaced
 
-    def _rotate(self, uid: int, old: str, fields: Mapping[str, str], present: str | None = None) -> str:
-        """Replace the official secret, and write these fields with it. Returns the generation until then. Five round
-        trips; two more as for `end_all`. `present`: the one generation that they may replace."""
+    def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
+        """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
         job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
         pipe = job.store.pipeline()
-        before = pipe.hmget(keys.user(uid), PASSWORD_OF)
         pipe.hset(keys.user(uid), {**fields, "auth": users.new_secret()})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
-        replaced = before.value[0] or ""
         with job.ending():
-            now = stored.value
-            if present not in (None, replaced):
-                now = _put_back(job.store, uid, (fields["generation"], fields["password"]), before.value)
-            Sessions(job.store).settle(uid, old, now)
-        return replaced
+            Sessions(job.store).settle(uid, old, stored.value)
 
     def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove what a new
@@ -182,30 +177,6 @@ class Sessions(Repository):
             pipe.hdel(keys.auths(), secret)
             pipe.hdel(keys.user(uid), f"{SESSIONS.second}{secret}")
         pipe.execute()
-
-
-def _put_back(store: Store, uid: int, written: Sequence[str | None], before: Sequence[str | None]) -> dict[str, str]:
-    """Undo a password (`written`: the fields PASSWORD_OF) that was to replace another one than it has replaced
-    (`before`). Returns all fields of the user then. One round trip; one more for each that came meanwhile.
-
-    No command writes a field only if it has this text. So the round trip that writes `before` also reads what it
-    replaces. When that is neither `written` nor the password of another such form, somebody has set it meanwhile: it is
-    written again in the next round."""
-    while True:
-        pipe = store.pipeline()
-        replaced = pipe.hmget(keys.user(uid), PASSWORD_OF)
-        for name, text in zip(PASSWORD_OF, before, strict=True):
-            if text is None:
-                pipe.hdel(keys.user(uid), name)
-            else:
-                pipe.hset(keys.user(uid), {name: text})
-        stored = pipe.hgetall(keys.user(uid))
-        pipe.execute()
-        generation, password = replaced.value
-        if generation == written[0] or (generation or "").startswith(IF_PRESENT):
-            return stored.value
-        # A logout everywhere writes no password.
-        written, before = before, (generation, before[1] if password == written[1] else password)
 
 
 def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
