@@ -80,6 +80,7 @@ RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
 WORKER_GIVES_UP = 50.0  # seconds after a claim or its renewal; below LEASE by more than a round trip may last
 TURN = 1.0  # seconds that a long job may take before the other due jobs
+ALONE = 20  # seconds until others may begin; above OWNER_GIVES_UP by more than a round trip may last
 LOOKS, LOOKS_EVERY = 20, 0.1  # how often a process looks whether another one has ended, and seconds between
 
 
@@ -137,11 +138,11 @@ def owned(store: Store) -> Store:
 def alone(store: Store, what: str) -> Iterator[Store]:
     """The store for what one process at a time does with a thing: what it reads there is so until it writes, since no
     other process is in this block. It waits for that one, for two seconds at most, and raises LeaseEnded then. When a
-    process dies here, the others wait until its lease has ended. Two round trips, and one each time that it looks
+    process dies here, the others are refused until ALONE has passed. Two round trips, and one each time that it looks
     again."""
     leased, key = owned(store), keys.lease(what)
     for _ in range(LOOKS):
-        if leased.set_nx_ex(key, "", LEASE):
+        if leased.set_nx_ex(key, "", ALONE):
             break
         time.sleep(LOOKS_EVERY)
     else:

@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs import lease, outbox
-from retwis_site.jobs.outbox import LEASE, alone
+from retwis_site.jobs.outbox import ALONE, alone
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
 KEY = "lease:thing:7"
@@ -20,7 +20,7 @@ def nobody_sleeps(monkeypatch):
 
 def test_it_is_of_one_process_until_the_block_ends(store, raw):
     with alone(store, "thing:7") as mine:
-        assert 0 < raw.ttl(KEY) <= LEASE
+        assert 0 < raw.ttl(KEY) <= ALONE
         mine.hset("site", {"name": "One"})
         with pytest.raises(LeaseEnded), alone(store, "thing:7"):
             pytest.fail("two are in it")
@@ -49,11 +49,11 @@ def test_of_a_process_that_has_died_it_ends_by_itself(store, raw):
             mine.hset("site", {"name": "One"})
 
     assert killed_before_round_trip(1, work)
-    assert 0 < raw.ttl(KEY) <= LEASE
+    assert 0 < raw.ttl(KEY) <= ALONE
 
 
 def test_who_is_too_slow_writes_nothing_and_leaves_that_of_the_next_process(store, raw, monkeypatch):
-    later = time.monotonic() + LEASE
+    later = time.monotonic() + ALONE
     with alone(store, "thing:7") as mine:
         monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: later))
         with pytest.raises(LeaseEnded):
