@@ -13,6 +13,7 @@ from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import path, reverse
 from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext as _, gettext_lazy
+from django.views.generic import RedirectView
 
 from accounts.community.acts import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, facts_of, save_profile
@@ -529,6 +530,8 @@ def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
 urlpatterns = [
     path("settings/", profile_settings, name="settings"),
     path("settings/password/", password, name="password"),
+    # Password managers lead there: https://www.w3.org/TR/change-password-url/
+    path(".well-known/change-password", RedirectView.as_view(pattern_name="password"), name="change_password"),
     path("settings/appearance/", appearance, name="appearance"),
     path("settings/language/", language, name="language"),
     path("settings/sessions/", sessions, name="sessions"),

@@ -1,5 +1,6 @@
 """The one view of the API: it finds the endpoint, asks whether the token allows it, and writes the answer as JSON."""
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -89,14 +90,16 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     endpoint = by_method.get("GET" if request.method == "HEAD" else request.method or "")
     if endpoint is None:
         return not_a_page(request, ", ".join(by_method))
+    wait = 0  # seconds
     try:
         answer = _answered(request, endpoint, named)
     except TooOften as error:
-        answer = too_often(request, error)
+        answer, wait = too_often(request, error), error.retry_after
     calls = request.viewer.proof.calls
     if calls is not None:
-        answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(calls.left)
-        answer["X-RateLimit-Reset"] = datetime.fromtimestamp(calls.ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        left, ends = (0 if wait else calls.left), max(calls.ends, int(time.time()) + wait)
+        answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(left)
+        answer["X-RateLimit-Reset"] = datetime.fromtimestamp(ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     answer.headers._store.update(_OF_EVERY_ANSWER._store)
     return answer
 

@@ -155,3 +155,7 @@ def test_the_page_and_the_form_cost_few_round_trips(member, round_trips):
 def test_the_account_menu_leads_to_the_viewers_lists(member, address):
     assert f'<li><a href="{address}">' in member.get("/").content.decode()
     assert f'<li><a href="{address}" aria-current="page">' in member.get(address).content.decode()
+
+
+def test_password_managers_find_the_form_for_a_new_password(client):
+    assert client.get("/.well-known/change-password").url == "/settings/password/"

@@ -1,7 +1,9 @@
 """Statuses: what an app publishes, and how it is shown."""
 
 import re
+import time
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -178,6 +180,16 @@ def test_a_repeated_call_counts_for_no_limit_and_needs_nothing_that_was_there(st
     assert (raw.zcard("updates:1"), raw.zcard("throttle:post:1")) == (1, 1)
     app.json("DELETE", f"/api/v1/statuses/{first['id']}")
     assert app.ask("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "1"}).status_code == 404
+
+
+def test_who_posts_too_often_reads_when_that_ends(store, app, settings):
+    settings.THROTTLE, settings.THROTTLES = True, {"post": 1}
+    publish(app, "one")
+    refused = app.ask("POST", "/api/v1/statuses", {"status": "two"})
+    wait = datetime.fromisoformat(refused["X-RateLimit-Reset"]).timestamp() - time.time()
+    assert (refused.status_code, refused["X-RateLimit-Remaining"]) == (429, "0")
+    assert wait == pytest.approx(int(refused["Retry-After"]), abs=5)
+    assert wait > 300
 
 
 def test_what_is_not_meant_for_everyone_is_not_published(store, raw, app):
