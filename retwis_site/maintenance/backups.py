@@ -230,7 +230,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def newest(folder: Path) -> Path:
-    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone, and PermissionError
+    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone, also for a newest one
+    in which `--verify` has found errors: the older one without them may be the one to restore. Raises PermissionError
     where one cannot be read."""
     if (folder / MANIFEST).exists():
         return folder
@@ -239,7 +240,20 @@ def newest(folder: Path) -> Path:
     names = [path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")]
     if not names:
         raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py db backup` has written to.")
-    return max(names, key=lambda path: path.name)
+    last, *older = sorted(names, key=lambda path: path.name, reverse=True)
+    errors = read_manifest(last).errors
+    if errors:
+        sound = next(filter(_has_no_errors, older), None)
+        other = f" The newest one without errors is {sound}." if sound else ""
+        raise NotDone(f"{last}, the newest backup, has errors: {errors}.{other} Name the one to restore.")
+    return last
+
+
+def _has_no_errors(backup: Path) -> bool:
+    """Whether a backup was verified, and no error found in it."""
+    with contextlib.suppress(NotDone):
+        return read_manifest(backup).errors == 0
+    return False
 
 
 def complete(unfinished: Path, manifest: Manifest) -> Path:

@@ -139,7 +139,9 @@ class Restore(CopyingCommand):
         self.complete("Comparing checksums", backups.BackupProof(folder, manifest))
         self.say(f"Restoring {folder}, {manifest.users} users.")
         self._restore([folder / file.name for file in manifest.files], manifest.database)
-        if len(manifest.files) > 1:
+        if manifest.errors:
+            self.say(f"The backup has errors: {manifest.errors}. Run `manage.py doctor --fix` now.")
+        elif len(manifest.files) > 1:
             self.say("Its servers were not saved at the very same moment: run `manage.py doctor --fix` now.")
 
     def _restore(self, files: Sequence[Path], database: int) -> None:

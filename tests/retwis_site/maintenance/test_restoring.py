@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 
 import pytest
 from django.core.management import call_command
@@ -61,6 +62,18 @@ def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monk
     site.flushall()
     restore(tmp_path)
     assert site.hget("user:1", "bio") == "newer"
+
+
+def test_a_newest_backup_with_errors_is_restored_only_by_its_own_name(backup, raw, capsys):
+    folder, sound, bad = backup.parent, *(backup.with_name(f"{year}-01-01T00-00-00Z") for year in (2998, 2999))
+    shutil.copytree(backup, sound)
+    shutil.copytree(backup, bad)
+    change_manifest(bad, errors=3)
+    refuses(rf"{bad}, the newest backup, has errors: 3\. Name the one to restore\.", "restore", str(folder))
+    change_manifest(sound, errors=0)
+    refuses(rf"errors: 3\. The newest one without errors is {sound}\. Name", "restore", str(folder))
+    assert everything(raw) == {}
+    assert "The backup has errors: 3. Run `manage.py doctor --fix` now." in said(capsys, "restore", str(bad))
 
 
 def test_a_newest_backup_that_cannot_be_read_is_named_and_no_older_one_is_taken(backup, raw, monkeypatch):
