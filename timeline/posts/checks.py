@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -40,7 +39,7 @@ from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts import settling
-from timeline.posts.delivery import Delivery
+from timeline.posts.delivery import Delivery, Readers
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
 from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
@@ -53,7 +52,7 @@ UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, m
 _post_of = itemgetter(0)  # the post of what is wrong
 _author_of = itemgetter(1)  # of a `Written`
 PLACE = ("reply_to", "root", "above")  # fields of a reply
-TOGETHER = 50  # posts that are put back by one job, well within its lease
+TOGETHER = 50  # posts that are put back together, well within the lease of their jobs
 
 
 class Written(NamedTuple):
@@ -72,6 +71,7 @@ class PostChecks(Searcher):
         super().__init__(store)
         self._unproven: set[Written] = set()  # missing posts of which nothing tells that they were published
         self._suspects: list[int] = []  # posts that look like orphans
+        self._readers = Readers(set(), set())  # of the posts that were put back
 
     def inconsistencies(self) -> list[Check]:
         missing = self._check_of(
@@ -161,10 +161,12 @@ class PostChecks(Searcher):
         return [one for one, was_listed in listed.items() if was_listed]
 
     def _lost_with_others(self, missing: Check) -> Chunks:
-        """The posts that were looked at before one of the same author told of losses."""
+        """The posts that were looked at before one of the same author told of losses. Then the homes that may lack what
+        was put back are dropped, each once: a popular author has many. After a kill, the check of homes finds them."""
         lost = [keys.post(one.pid) for one in self._unproven if one.author in self._authors_with_losses]
         for names in batches(lost, AT_ONCE):
             yield from missing.find(names)
+        Delivery(self._store).drop_homes_of(self._readers)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`. Two round trips."""
@@ -218,13 +220,15 @@ class PostChecks(Searcher):
         return {one.author for one in missing}
 
     def _put_back(self, lost: Sequence[Written]) -> None:
-        """Deliver posts again: this adds them to `updates:` and drops the homes, which may lack them. A popular author
-        has many homes to drop, so it is done once for TOGETHER posts. When this process dies, a worker drops them."""
-        for _, posts in groupby(sorted(lost, key=_author_of), key=_author_of):
-            for some in batches([one.pid for one in posts], TOGETHER):
-                job = Outbox(self._store).add(f"post:{some[-1]}:{nonce()}")
-                Delivery(job.store).redeliver(*some)
-                job.done()
+        """Deliver posts again, but for the homes: this adds them to `updates:`. Each has a job, which a worker finishes
+        when this process dies."""
+        for some in batches([one.pid for one in lost], TOGETHER):
+            jobs = [f"post:{pid}:{nonce()}" for pid in some]
+            leased = Outbox(self._store).add_all(jobs)
+            readers = Delivery(leased).list_again(*some)
+            Outbox(leased).all_done(jobs)
+            self._readers.authors.update(readers.authors)
+            self._readers.tags.update(readers.tags)
 
     # ---- orphans
 

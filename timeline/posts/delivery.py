@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import inf
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -47,6 +48,14 @@ FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the 
 PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
 
 ByTags = Mapping[str, Sequence[int]]  # by a folded tag, the uids of those who have chosen it for home
+
+
+class Readers(NamedTuple):
+    """Whose homes show a post: these authors and their followers, and those who have chosen one of these tags."""
+
+    authors: set[int]
+    tags: set[str]
+
 
 REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
 
@@ -95,7 +104,11 @@ class Delivery(Repository):
         Homes are dropped and rebuilt by their next read: once for all these posts. A push would put old ids at the head
         of a list.
         """
-        authors, tags = set[int](), set[str]()
+        self.drop_homes_of(self.list_again(*pids))
+
+    def list_again(self, *pids: int) -> Readers:
+        """The same but for the homes. Returns whose homes may lack these posts."""
+        readers = Readers(set(), set())
         for pid in pids:
             stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
             author = stored_id(keys.post(pid), stored)
@@ -105,11 +118,15 @@ class Delivery(Repository):
                 cause = Cause(pid, author, stored_time(keys.post(pid), when), look.seen[pid].links)
                 PostNotices(self._store).write([cause])
                 self._store.unlink(keys.timeline(pid))
-                authors.add(author)
-                tags.update(tags_in(look.seen[pid].text))
-        for author in authors:
+                readers.authors.add(author)
+                readers.tags.update(tags_in(look.seen[pid].text))
+        return readers
+
+    def drop_homes_of(self, readers: Readers) -> None:
+        """Drop the homes of all these. Round trips as for `drop_homes` and `drop_homes_of_tags`."""
+        for author in readers.authors:
             self.drop_homes(author)
-        self.drop_homes_of_tags(tags)
+        self.drop_homes_of_tags(readers.tags)
 
     def drop_homes(self, uid: int) -> None:
         """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
