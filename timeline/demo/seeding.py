@@ -6,7 +6,8 @@ are random. Times count back from the last full minute.
 
 import random
 import time
-from collections import defaultdict
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
@@ -20,6 +21,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store, for_each
+from retwis_site.store.kinds import OfId, may_be
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPeople, DemoPost, Stream
 from timeline.notices import KEPT, MARK, Notice, NoticeKind
@@ -108,6 +110,7 @@ class SeedWrite:
 
 
 DELETED_AFTER = 3600  # seconds
+TOGETHER = 30_000  # posts whose sets are kept in memory
 
 
 class StoredPosts:
@@ -116,20 +119,24 @@ class StoredPosts:
     def __init__(self, drafts: Sequence[DemoPost], now: int) -> None:
         self._drafts = drafts
         self._now = now
-        self._sets: dict[str, dict[str, int]] = defaultdict(dict)  # members with scores, by key
+        self._sizes: Counter[str] = Counter()  # of the sets that the numbers in the hashes count, by key
 
     def steps(self) -> Iterator[SeedWrite]:
         """All commands: the sets first, because the numbers in the hashes are counted from them."""
         spellings: dict[str, str] = {}
-        for draft in self._drafts:
-            if not draft.is_deleted:
-                self._sets[keys.updates(draft.author)][str(draft.pid)] = draft.pid
-            for listing in listings_of(links(draft), "" if draft.is_deleted else draft.text):
-                self._sets[listing.key][str(draft.pid)] = draft.pid
-            spellings = tags_in(draft.text) | spellings  # the first spelling stays
-            self._relate(draft)
-        for key, members in self._sets.items():
-            yield SeedWrite(key, members=members)
+        for drafts in batches(self._drafts, TOGETHER):
+            sets: dict[str, dict[str, int]] = defaultdict(dict)  # members with scores, by key
+            for draft in drafts:
+                if not draft.is_deleted:
+                    sets[keys.updates(draft.author)][str(draft.pid)] = draft.pid
+                for listing in listings_of(links(draft), "" if draft.is_deleted else draft.text):
+                    sets[listing.key][str(draft.pid)] = draft.pid
+                spellings = tags_in(draft.text) | spellings  # the first spelling stays
+                _relate(draft, sets)
+            for key, members in sets.items():
+                if isinstance(kind := may_be(key), OfId) and kind.counted:
+                    self._sizes[key] += len(members)
+                yield SeedWrite(key, members=members)
         for draft in self._drafts:
             yield SeedWrite(keys.post(draft.pid), fields=self._fields(draft))
             if draft.first_text:
@@ -137,15 +144,6 @@ class StoredPosts:
                 yield SeedWrite(keys.edits(draft.pid), fields=texts)
         yield SeedWrite(keys.tags(), fields=spellings)
         yield SeedWrite(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
-
-    def _relate(self, draft: DemoPost) -> None:
-        """The likes of a post, or whose repost it is."""
-        for uid, when in draft.likes.items():
-            self._sets[LIKE.truth(uid)][str(draft.pid)] = when
-            self._sets[keys.liked_by(draft.pid)][str(uid)] = when
-        if draft.reposts:
-            self._sets[REPOST.truth(draft.author)][str(draft.reposts.pid)] = draft.pid
-            self._sets[keys.reposted_by(draft.reposts.pid)][str(draft.author)] = draft.pid
 
     def _fields(self, draft: DemoPost) -> dict[str, str]:
         fields = {"user_id": str(draft.author), "time": str(draft.when), **link_fields(links(draft))}
@@ -157,10 +155,20 @@ class StoredPosts:
         if draft.first_text:
             fields["edited"] = str(draft.when + EDITED_AFTER)
         for count in (LIKES, REPOSTS, REPLIES, QUOTES):
-            members = self._sets.get(count.mirror(draft.pid))
-            if members:
-                fields[count.name] = str(len(members))
+            number = self._sizes[count.mirror(draft.pid)]
+            if number:
+                fields[count.name] = str(number)
         return fields
+
+
+def _relate(draft: DemoPost, sets: dict[str, dict[str, int]]) -> None:
+    """The likes of a post, or whose repost it is."""
+    for uid, when in draft.likes.items():
+        sets[LIKE.truth(uid)][str(draft.pid)] = when
+        sets[keys.liked_by(draft.pid)][str(uid)] = when
+    if draft.reposts:
+        sets[REPOST.truth(draft.author)][str(draft.reposts.pid)] = draft.pid
+        sets[keys.reposted_by(draft.reposts.pid)][str(draft.author)] = draft.pid
 
 
 def links(draft: DemoPost) -> Links:
@@ -281,7 +289,7 @@ class Community:
         return display_names, [DEMO_BIO, *(bio(rng) for _ in self._names[1:])]
 
     def _follows(self) -> Iterator[SeedWrite]:
-        followers: dict[int, dict[str, int]] = {}
+        followers: dict[int, array[int]] = {}  # by uid: a follower, since when, the next follower ... 8 bytes each
         for me, count in enumerate(self._follow_counts(), 1):
             following: dict[str, int] = {}
             for them in self._chosen(me, count):
@@ -291,12 +299,12 @@ class Community:
                 following.pop(str(DEMO), None) or following.popitem()
                 following[str(DEMO)] = self._now - FOLLOWED
             for followed, since in following.items():
-                followers.setdefault(int(followed), {})[str(me)] = since
+                followers.setdefault(int(followed), array("q")).extend((me, since))
             yield SeedWrite(keys.following(me), members=following)
-        self._demo_followers = followers.get(DEMO, {})
+        self._demo_followers = _members(followers.get(DEMO, array("q")))
         for uid, edges in followers.items():
-            yield SeedWrite(keys.followers(uid), members=edges)
-        counts = {str(uid): len(edges) for uid, edges in followers.items()}
+            yield SeedWrite(keys.followers(uid), members=_members(edges))
+        counts = {str(uid): len(edges) // 2 for uid, edges in followers.items()}
         yield SeedWrite(keys.users_by_followers(), members=counts)
 
     def _follow_counts(self) -> list[int]:
@@ -343,6 +351,10 @@ class Community:
         noticed = self._now - NOTICED
         yield SeedWrite(keys.notices(DEMO), members={notice.member: when for notice, when in newest} | {MARK: noticed})
         yield SeedWrite(keys.user(DEMO), fields={"noticed": str(noticed)})
+
+
+def _members(edges: "array[int]") -> dict[str, int]:
+    return dict(zip(map(str, edges[::2]), edges[1::2], strict=True))
 
 
 def write(store: Store, batch: list[SeedWrite]) -> None:

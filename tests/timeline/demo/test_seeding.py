@@ -3,6 +3,7 @@
 import re
 import statistics
 import time
+import tracemalloc
 import weakref
 from collections import Counter
 from itertools import chain
@@ -151,6 +152,16 @@ def test_the_same_seed_gives_the_same_community(raw, monkeypatch):
     assert not raw.hgetall("auths").keys() & secrets.keys()
 
 
+def test_posts_that_are_written_in_many_parts_give_the_same_community(raw, monkeypatch):
+    monkeypatch.setattr("timeline.demo.seeding.time", SimpleNamespace(time=lambda: 1_760_000_000.0))
+    seed("--seed=7")
+    whole = community(raw)
+    raw.flushall()
+    monkeypatch.setattr(seeding, "TOGETHER", 7)
+    seed("--seed=7")
+    assert community(raw) == whole
+
+
 def test_another_seed_gives_another_community(raw):
     seed("--seed=7")
     names, follows, written = raw.hgetall("users"), members(raw, "following:"), stored_posts(raw)
@@ -189,6 +200,17 @@ def test_what_is_written_is_not_kept(raw, monkeypatch):
     monkeypatch.setattr(seeding, "write", write)
     seed()
     assert max(kept) <= 3 * seeding.BATCH < len(written)
+
+
+def test_a_follow_takes_few_bytes_until_all_are_written(monkeypatch):
+    """Three million took 370 MB."""
+    monkeypatch.setattr(seeding, "BATCH", 20)
+    tracemalloc.start()
+    for _ in Community(Plan(400, 0, 150, 1), "x"):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 400 * 150 * 60
 
 
 def test_a_single_user_follows_no_one(raw):
