@@ -444,7 +444,20 @@ def queue_keep(pipe: Pipe, key: str, name: bytes | str, value: bytes | float) ->
     pipe.expire(_values_of(key), keys.damaged.lives)
 
 
+LOSSES = "losses"  # no member of a sorted set of ids
+
+
+def queue_note_losses(pipe: Pipe, key: str) -> None:
+    """Let `ask_damaged` say yes until all that is lost of the key is back, also in the next run. Two commands."""
+    queue_keep(pipe, key, LOSSES, 1)
+
+
+def queue_end_losses(pipe: Pipe, key: str) -> None:
+    """All is back. One command."""
+    pipe.hdel(_values_of(key), LOSSES)
+
+
 def ask_damaged(pipe: Pipe, key: str) -> Result[bool]:
-    """Whether a repair has moved the key away or has removed values of it. Two commands."""
+    """Whether a repair has moved the key away or has removed values of it, or is not finished. Two commands."""
     types = [pipe.type(name) for name in (keys.damaged(key), _values_of(key))]
     return Result(lambda: any(each.value != "none" for each in types))

@@ -27,6 +27,8 @@ from retwis_site.maintenance.checks import (
     move_away,
     only,
     places,
+    queue_end_losses,
+    queue_note_losses,
     still_there,
 )
 from retwis_site.rendering.dates import LAST, unix_seconds
@@ -37,7 +39,7 @@ from retwis_site.store.client import Pipe, Store, answer, answers, for_each, han
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery, Readers
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
@@ -62,6 +64,36 @@ class Written(NamedTuple):
     author: int  # uid; 0: it has none
 
 
+class Traces(NamedTuple):
+    """What a published post leaves behind, but its listings."""
+
+    author_exists: Reply[bool]
+    in_lists: list[Reply[int | None]]
+    bad_entries: Reply[int]
+    damaged: Result[bool]
+    reactions: list[Reply[int]]
+    look: Result[settling.PostLook]  # it leads to the listings
+
+    @property
+    def prove(self) -> bool:
+        """Whether they prove that the post was published."""
+        in_list = any(place.value is not None for place in self.in_lists)
+        return in_list or self.damaged.value or any(one.value for one in (self.bad_entries, *self.reactions))
+
+
+def _ask_traces(pipe: Pipe, one: Written) -> Traces:
+    pid, author = one
+    return Traces(
+        pipe.hexists(keys.user(author), "username"),
+        [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))],
+        pipe.zcount(keys.updates(author), str(pid), str(pid)),
+        ask_damaged(pipe, keys.updates(author)),
+        # Not replies and quotes: these outlive a deletion, which a server may have lost.
+        [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))],
+        settling.ask_look(pipe, settling.written_by(author, [pid])),
+    )
+
+
 class PostChecks(Searcher):
     """Searches the posts. One that is missing from its author's `updates:` is lost when it was listed before. Else it
     is an orphan: its request died before the commit, no page shows it, and `cleanup` removes it. A repair relies on the
@@ -72,6 +104,7 @@ class PostChecks(Searcher):
         self._unproven: set[Written] = set()  # missing posts of which nothing tells that they were published
         self._suspects: list[int] = []  # posts that look like orphans
         self._readers = Readers(set(), set())  # of the posts that were put back
+        self._noted: set[int] = set()  # the authors of whom the store has a note that they have losses
 
     def inconsistencies(self) -> list[Check]:
         missing = self._check_of(
@@ -156,9 +189,10 @@ class PostChecks(Searcher):
         An author of whom one post was published and is missing has lost entries, so all missing posts of that author
         are lost.
         """
-        listed = {one: self.was_listed(*one) for one in self.unlisted(pids)}
-        self._unproven.update(one for one, was_listed in listed.items() if not was_listed)
-        return [one for one, was_listed in listed.items() if was_listed]
+        unlisted = self.unlisted(pids)
+        listed = self.were_listed(unlisted)
+        self._unproven.update(one for one in unlisted if one not in listed)
+        return [one for one in unlisted if one in listed]
 
     def _lost_with_others(self, missing: Check) -> Chunks:
         """The posts that were looked at before one of the same author told of losses. Then the homes that may lack what
@@ -167,6 +201,7 @@ class PostChecks(Searcher):
         for names in batches(lost, AT_ONCE):
             yield from missing.find(names)
         Delivery(self._store).drop_homes_of(self._readers)
+        for_each(self._store, lambda pipe, author: queue_end_losses(pipe, keys.updates(author)), self._noted)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`. Two round trips."""
@@ -179,36 +214,33 @@ class PostChecks(Searcher):
         scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one.author), str(one.pid)), written)
         return [one for one, score in scores.items() if score is None]
 
-    def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a missing post is in a timeline or in a listing; whether somebody likes or reposts it; whether
-        `updates:` has a bad entry for it, or had any; or whether another post of its author is known to be lost. False
-        when the author does not exist: the post could not be put back. Two round trips at most, and once those that
-        find the authors with losses in the global timeline; three more for the first such post of an author."""
+    def were_listed(self, missing: Sequence[Written]) -> set[Written]:
+        """Those of these missing posts that are in a timeline or in a listing, that somebody likes or reposts, for
+        which `updates:` has a bad entry, or had any, or of whose author another post is known to be lost. None of an
+        author who does not exist: it could not be put back. Two round trips, and once those that find the authors with
+        losses in the global timeline; where others are found, those of `_authors_of_missing`: once for all, because it
+        reads the whole outbox."""
+        asked = handles(self._store, _ask_traces, missing)
+        asked = {one: traces for one, traces in asked.items() if traces.author_exists.value}
         pipe = self._store.pipeline()
-        exists = pipe.hexists(keys.user(author), "username")
-        in_lists = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
-        bad_entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
-        damaged = ask_damaged(pipe, keys.updates(author))
-        # Not replies and quotes: these outlive a deletion, which a server may have lost.
-        reactions = [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))]
-        look = settling.ask_look(pipe, settling.written_by(author, [pid]))
+        in_listings = {
+            one: [pipe.zscore(key, str(one.pid)) for key in traces.look.value.seen[one.pid].stands_in]
+            for one, traces in asked.items()
+        }
         pipe.execute()
-        if not exists.value:
-            return False
-        in_listings = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
-        pipe.execute()
-        has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
-        stands = any(place.value is not None for place in in_lists) or any(one.value is not None for one in in_listings)
-        has_reactions = any(number.value for number in reactions)
-        was_listed = stands or has_reactions or damaged.value or bad_entries.value > 0
-        if was_listed and not has_losses:
-            self._authors_with_losses.update(self._authors_of_missing([pid]))
-        return has_losses or was_listed
+        proven = {
+            one
+            for one, traces in asked.items()
+            if traces.prove or any(score.value is not None for score in in_listings[one])
+        }
+        losses = self._authors_with_losses if asked else set()  # before the first repair: then nobody can tell
+        losses.update(self._authors_of_missing([one.pid for one in proven if one.author not in losses]))
+        return proven | {one for one in asked if one.author in losses}
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
-        """The authors with a post that is in the global timeline and missing from their `updates:`. `was_listed` adds
-        those of whom other things tell it."""
+        """The authors with a post that is in the global timeline and missing from their `updates:`. `were_listed`
+        adds those of whom other things tell it."""
         timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
         listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
         return self._authors_of_missing(listed)
@@ -221,7 +253,11 @@ class PostChecks(Searcher):
 
     def _put_back(self, lost: Sequence[Written]) -> None:
         """Deliver posts again, but for the homes: this adds them to `updates:`. Each has a job, which a worker finishes
-        when this process dies."""
+        when this process dies. The losses of its author are noted before: what has told of them may be back then, and
+        the other posts would be taken for orphans."""
+        noted = {one.author for one in lost} - self._noted
+        for_each(self._store, lambda pipe, author: queue_note_losses(pipe, keys.updates(author)), noted)
+        self._noted |= noted
         for some in batches([one.pid for one in lost], TOGETHER):
             jobs = [f"post:{pid}:{nonce()}" for pid in some]
             leased = Outbox(self._store).add_all(jobs)
@@ -255,12 +291,14 @@ class PostChecks(Searcher):
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
         """Without a repost that stands: the checks of relations put it back. Without posts of a lost account."""
-        suspects = [one for one in self.unlisted(pids) if not self.was_listed(*one)]
+        unlisted = self.unlisted(pids)
+        listed = self.were_listed(unlisted)
+        suspects = [one for one in unlisted if one not in listed]
         suspects = but_of_lost(self._store, suspects, _author_of)
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
-        listed = self._listed_by_anyone([one.pid for one in suspects if not one.author])
-        return [one.pid for one in suspects if stands[one] != one.pid and one.pid not in listed]
+        by_others = self._listed_by_anyone([one.pid for one in suspects if not one.author])
+        return [one.pid for one in suspects if stands[one] != one.pid and one.pid not in by_others]
 
     def _listed_by_anyone(self, pids: Sequence[int]) -> set[int]:
         """Those of these posts without an author that are in an `updates:`, from which `doctor` writes the author
