@@ -271,7 +271,7 @@ class PostChecks(Searcher):
     def _suspected(self, names: list[str]) -> Chunks:
         """Note the `post:` hashes that are in no `updates:`. A store that is being seeded has none."""
         for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
-            self._suspects += self._orphans(batch)
+            self._suspects += [one.pid for one in self._unproven_of(batch)]
             yield []
 
     def _orphaned(self) -> Chunks:
@@ -290,15 +290,20 @@ class PostChecks(Searcher):
             yield self._findings(self._orphans(all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
-        """Without a repost that stands: the checks of relations put it back. Without posts of a lost account."""
+        """Those of these posts that no `updates:` lists, and that nothing tells to have been published."""
+        suspects = self._unproven_of(pids)
+        by_others = self._listed_by_anyone([one.pid for one in suspects if not one.author])
+        return [one.pid for one in suspects if one.pid not in by_others]
+
+    def _unproven_of(self, pids: Sequence[int]) -> list[Written]:
+        """The posts missing from their author's `updates:` that nothing tells to have been published. Without a repost
+        that stands: the checks of relations put it back. Without posts of a lost account."""
         unlisted = self.unlisted(pids)
         listed = self.were_listed(unlisted)
-        suspects = [one for one in unlisted if one not in listed]
-        suspects = but_of_lost(self._store, suspects, _author_of)
+        suspects = but_of_lost(self._store, [one for one in unlisted if one not in listed], _author_of)
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
-        by_others = self._listed_by_anyone([one.pid for one in suspects if not one.author])
-        return [one.pid for one in suspects if stands[one] != one.pid and one.pid not in by_others]
+        return [one for one in suspects if stands[one] != one.pid]
 
     def _listed_by_anyone(self, pids: Sequence[int]) -> set[int]:
         """Those of these posts without an author that are in an `updates:`, from which `doctor` writes the author

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from accounts.signing_in.viewer import Viewer
 from retwis_site.maintenance.checks import confirmed, ids
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import without_gate
 from tests.support.command_output import COUNTERS, LOST, NAMES, OVERDUE, SECRETS, VALUES, doctor, findings_of, said
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
@@ -329,6 +330,17 @@ def test_the_lost_posts_of_many_authors_do_not_each_read_the_outbox(raw, capsys,
         raw.zremrangebyrank(key, 0, 0)
     recorded = round_trips(lambda: doctor(capsys, "--fix"))
     assert sum(command[:2] == ("ZSCAN", "outbox") for command in recorded.commands) < 20
+
+
+def test_posts_without_an_author_do_not_each_read_the_posts_of_all_users(raw, capsys, monkeypatch, round_trips):
+    call_command("seed", "--users=60", "--posts=400", "--follows=4", verbosity=0)
+    for key in raw.keys("post:*[05]"):
+        raw.zrem(f"updates:{raw.hget(key, 'user_id')}", key.removeprefix("post:"))
+        raw.hdel(key, "user_id")
+    monkeypatch.setattr(post_checks, "ids", lambda store, names: batches(chain.from_iterable(ids(store, names)), 10))
+    recorded = round_trips(lambda: doctor(capsys))
+    looked_for = [command for command in recorded.commands if command[0] == "ZMSCORE" and "updates:" in command[1]]
+    assert len(looked_for) <= 2 * len(raw.keys("updates:*"))  # in two looks
 
 
 def test_cleanup_leaves_the_posts_of_an_author_with_a_lost_post(without_updates, capsys):
