@@ -16,7 +16,7 @@ LANGUAGES = [code for code, _ in settings.LANGUAGES]
 # What is read by programs, or by a script of a page.
 NO_PAGES = {"livez", "readyz", "robots", "security_txt", "sitemap", "sitemap_part"}
 NO_PAGES |= {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss", "tag_atom"}
-NO_PAGES |= {"manifest", "service_worker"}
+NO_PAGES |= {"manifest", "service_worker", "change_password"}
 NO_PAGES |= {"api", "nodeinfo", "nodeinfo_links", "oauth_token", "oauth_revoke", "oauth_metadata"}
 NO_PAGES |= {"arrivals", "news", "complete", "download", "book_picture", "media", "passkey_login"}
 NO_PAGES |= {"second_step", "confirm"}  # for people with a second factor: people/test_second_factors.py looks at them

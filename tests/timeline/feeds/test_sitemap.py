@@ -129,7 +129,13 @@ READABLE |= {"/explore/", "/@Alice/replies/", "/@Alice/1/quotes/", "/@Alice/1/li
 READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
 READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
 READABLE |= {"/manifest.webmanifest", "/service-worker.js"}
-READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}
+READABLE |= {
+    "/robots.txt",
+    "/sitemap.xml",
+    "/sitemap-people.xml",
+    "/.well-known/security.txt",
+    "/.well-known/change-password",
+}
 READABLE |= {f"/media/{'0' * 40}.webp"}
 READABLE |= {"/about/", "/rules/", "/privacy/"}
 READABLE |= {"/book/", "/book/keys-and-hashes/", "/book/keys-and-hashes.svg"}
