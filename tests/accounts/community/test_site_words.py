@@ -15,8 +15,9 @@ from accounts.community.views import SiteForm
 from retwis_site import identity
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import refuses
-from tests.support.http.page_text import page_of
+from tests.support.http.page_text import page_of, text_of
 from tests.support.stores.seam import broken_store
+from timeline.relations.relations import RELATIONS
 
 
 def test_the_name_is_fixed_in_no_template():
@@ -208,3 +209,37 @@ def test_the_pages_about_the_site_have_defaults_and_show_links_but_no_html(brows
     page = browser().get(address).content.decode()
     assert '<a href="https://example.com"' in page
     assert "&lt;script&gt;" in page
+
+
+# The word of each relation in the sentence about what is stored. Those that only their owner sees are in a second one.
+STORED_AS = {
+    "follow": "follows",
+    "block": "blocks",
+    "mute": "mutes",
+    "mute_reposts": "mutes",
+    "mute_words": "muted words",
+    "follow_tag": "followed tags",
+    "home_tag": "followed tags",
+    "like": "likes",
+    "repost": "reposts",
+    "bookmark": "bookmarks",
+    "mute_thread": "mutes",
+}
+PUBLIC = {"follow", "like", "repost"}
+
+
+def test_the_privacy_page_names_each_relation_and_who_sees_it(browser):
+    page = text_of(browser().get("/privacy/"))
+    [stored] = re.findall(r"Your posts with [^.]*\.", page)
+    [public] = re.findall(r"[^.]* are public\.", page)
+    [own] = re.findall(r"[^.]* are shown to you alone\.", page)
+    assert set(STORED_AS) == {relation.kind for relation in RELATIONS}
+    for kind, word in STORED_AS.items():
+        assert word in stored, kind
+        assert word in (public if kind in PUBLIC else own).lower(), kind
+
+
+def test_the_privacy_page_says_that_reports_keep_pictures(browser):
+    page = text_of(browser().get("/privacy/"))
+    assert "with the text and the pictures as they were" in page
+    assert "It keeps the pictures until it is decided." in page
