@@ -44,7 +44,7 @@ SCOPES: Mapping[str, Promise] = {
     "write:filters": _("Change your muted words"),
     "write:follows": _("Follow people"),
     "write:lists": _("Change your lists"),
-    "write:mutes": _("Mute people and conversations"),
+    "write:mutes": _("Mute people and threads"),
     "write:notifications": _("Clear your notifications"),
     "write:statuses": _("Write and delete posts"),
     "write:conversations": _("Change your conversations"),

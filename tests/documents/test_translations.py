@@ -34,6 +34,14 @@ LIMITS = {
     "Your home page can have up to %(number)d tags. Hide one first.": MOST_AT_HOME,
 }
 
+# A heading and its button, and words that English alone tells apart.
+ALIKE = {
+    frozenset(("Set a new password", "Set new password")),
+    frozenset(("Change your password", "Change password")),
+    frozenset(("How long", "For how long")),
+    frozenset(("Close", "Dismiss")),
+}
+
 
 def catalog(code):
     return polib.pofile(str(FOLDER / to_locale(code) / "LC_MESSAGES/django.po"))
@@ -89,6 +97,18 @@ def test_translations_keep_every_placeholder_and_every_tag(code):
         placeholders, expected = sorted(PLACEHOLDER.findall(text)), sorted(PLACEHOLDER.findall(english))
         named = [placeholder for placeholder in expected if placeholder not in COUNTS]
         assert placeholders == expected or (len(numbers) == 1 and placeholders == named), text
+
+
+def test_two_english_texts_do_not_say_the_same_thing():
+    """What every language translates in the same way says the same. Then one of the texts is enough."""
+    of = {}
+    for code in LANGUAGES:
+        for entry in catalog(code):
+            of.setdefault(entry.msgid, []).append(entry.msgstr or tuple(entry.msgstr_plural.values()))
+    alike = {}
+    for english, texts in of.items():
+        alike.setdefault(tuple(texts), set()).add(english)
+    assert {frozenset(group) for group in alike.values() if len(group) > 1} == ALIKE
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
