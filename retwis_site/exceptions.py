@@ -66,6 +66,10 @@ class IdInUse(StoreRefused):
         super().__init__(f"{what}. Repair it with: manage.py doctor --fix")
 
 
+class OfNewerVersion(StoreRefused):
+    """A newer version of the site has written what a job is about, so only a worker of that version finishes it."""
+
+
 class LeaseEnded(StoreError):
     """This process was too slow for its job, so a worker may have it by now. The command was not sent."""
 

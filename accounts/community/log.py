@@ -8,7 +8,7 @@ dies. So no act is without a line, and no line tells of an act that was never do
 import json
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from accounts.users.entities import OPERATOR
 from accounts.users.repository import is_deleted
@@ -71,10 +71,10 @@ def evidence_of(act_id: str) -> str:
 
 
 def read_act(key: str, line: str) -> Act | None:
-    """The act of a stored line; None for any other text."""
+    """The act of a stored line, without fields that a newer version has written; None for any other text."""
     try:
-        fields = json.loads(line)
-        act = Act(**fields)
+        stored = dict(json.loads(line))
+        act = Act(**{one.name: stored[one.name] for one in fields(Act) if one.name in stored})
     except (ValueError, TypeError, RecursionError):
         note_bad(key, line)
         return None

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -175,9 +175,10 @@ def stored_application(asked: Application) -> str:
 
 
 def read_application(text: str) -> Application | None:
-    """None for a text that is no application."""
+    """Without fields that a newer version has written; None for a text that is no application."""
     try:
-        found = Application(**json.loads(text))
+        stored = dict(json.loads(text))
+        found = Application(**{one.name: stored[one.name] for one in fields(Application) if one.name in stored})
     except (ValueError, TypeError, RecursionError):
         note_bad(keys.applications(), "an application")
         return None

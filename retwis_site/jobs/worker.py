@@ -10,7 +10,7 @@ from functools import cache, partial
 from math import inf
 from threading import Event
 
-from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
+from retwis_site.exceptions import LeaseEnded, OfNewerVersion, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
@@ -92,7 +92,8 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     Yields after each look at the outbox how many jobs of each kind were finished since; the last look finds none. A
     job that fails stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store
     may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a
-    newer version of the site may have added it. Jobs that a failure of the store has interrupted are taken back first.
+    newer version of the site may have added it. One of a known kind about what such a version has written is put off
+    for LEASE. Jobs that a failure of the store has interrupted are taken back first.
     """
     outbox = Outbox(store)
     for job in tuple(_interrupted):
@@ -210,6 +211,11 @@ def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
                 claim.outbox.finish([claim.name])
     except LeaseEnded:
         logger.error("%s: too slow, left to the next worker", _kind(claim.name))
+        return _Outcome.LEFT
+    except OfNewerVersion:  # it is no failure, after which it would be a dead letter
+        logger.error("%s: a newer version has written it; left in the outbox", _kind(claim.name))
+        claim.outbox.add_for_later(claim.name, LEASE)
+        claim.outbox.forget([claim.name])
         return _Outcome.LEFT
     except (StoreRefused, *MALFORMED) as error:
         logger.error("%s: cannot be finished, left in the outbox: %s", _kind(claim.name), error)

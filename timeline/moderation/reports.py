@@ -21,7 +21,7 @@ from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from accounts.users.repository import is_deleted
-from retwis_site.exceptions import LeaseEnded
+from retwis_site.exceptions import LeaseEnded, OfNewerVersion
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
@@ -431,7 +431,7 @@ class Deciding(Repository):
     def finish(self, rid: int, below: int | None = None) -> Iterator[int]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
         deletion, or a chunk of reports. Yields the id below which all is left: 0 while this one is not closed. `below`:
-        such an id, to which an earlier turn has come. Does nothing when the report is gone."""
+        such an id, to which an earlier turn has come. Does nothing when the report is gone. Raises OfNewerVersion."""
         report = Reports(self._store).read(rid)
         if report is None:
             return
@@ -439,6 +439,8 @@ class Deciding(Repository):
         if act is None:
             Reports(self._store).finish(report)
             return
+        if report.action is None:
+            raise OfNewerVersion
         if below is None:
             yield from self._act(report, act)
             self._close([report], act)
@@ -489,11 +491,11 @@ class Deciding(Repository):
 
     def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
         """Do all that was decided but the deletion of posts, once: the log knows whether it was done. All has the id of
-        the decision. `action`: None for one of another version."""
+        the decision."""
         if action is Action.DELETE:
             return
         if action not in (*SANCTIONS, Action.PICTURE):
-            Log(self._store).write(replace(line, what=f"{PREFIX}{action}") if action is not None else line)
+            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
             return
         Log(self._store).copy(keys.user(act.whom), act.id)  # what was imposed may be lifted already
         known = Log(self._store).about(act.whom)

@@ -149,6 +149,17 @@ def test_a_line_that_tells_of_no_act_is_named_and_kept_elsewhere(site, store, ad
     assert site.hgetall(f"damaged:{key}:values") == {line: "1900000000000.0"}
 
 
+def test_a_line_with_a_field_of_a_newer_version_is_an_act_without_it(site, store, admin, capsys):
+    """On the way back to this version, or while both run."""
+    act = Act(what="frozen", whom=BOB, by=ALICE, reason="He shouts.")
+    line = json.dumps({**act.fields(), "newer": "x"})
+    for key in ("log:2026", "acts:2", "staff_notes:2"):
+        site.zadd(key, {line: act.at})
+    assert act in Log(store).about(BOB)
+    assert "He shouts." in admin.get("/moderation/log/").content.decode()
+    assert doctor_findings(capsys)[0] == {}
+
+
 @pytest.mark.parametrize("key", ["log:2026", "acts:2"])
 def test_a_line_gets_its_time_again(site, key, capsys):
     before = site.zrange(key, 0, -1, withscores=True)
@@ -236,6 +247,13 @@ def test_what_is_no_application_keeps_no_name(joining_site, capsys):
     assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
     assert joining_site.hkeys("applications") == ["dora"]
     assert joining_site.hgetall("damaged:applications:values") == {"erik": "{}"}
+
+
+def test_an_application_with_a_field_of_a_newer_version_is_one_without_it(joining_site, store, capsys):
+    stored = json.loads(joining_site.hget("applications", "dora"))
+    joining_site.hset("applications", "dora", json.dumps({**stored, "newer": "x"}))
+    assert [one.username for one in Applications(store).all()] == [stored["username"]]
+    assert doctor_findings(capsys)[0] == {}
 
 
 def test_an_answer_that_lost_its_job_is_carried_out(joining_site, store, capsys):

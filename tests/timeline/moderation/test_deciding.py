@@ -11,7 +11,7 @@ from accounts.community.log import Act, Log
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.jobs import outbox
-from retwis_site.jobs.worker import drain, rounds
+from retwis_site.jobs.worker import ATTEMPTS, drain, rounds
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import chunks
 from retwis_site.store.ids import LARGEST_ID
@@ -334,6 +334,22 @@ def test_a_sanction_that_an_earlier_version_has_imposed_for_a_decision_is_impose
     [*Deciding(store).finish(one.rid)]
     assert raw.hget("user:2", "state_act") == imposed
     assert [act.what for act in Log(store).about(BOB)] == ["frozen"]
+
+
+def test_a_worker_leaves_a_decision_of_a_newer_version_to_a_worker_of_that_version(store, raw, capsys):
+    """Both run while machines are updated one after the other. What the decision does would be lost."""
+    one = report(store, ALICE, BOB, 1)
+    act = Act(what="report:labelled", by=CAROL, whom=BOB, post=1, reason="Ads.")
+    raw.hset(f"report:{one.rid}", "decision", act.line())
+    job = f"report:{one.rid}:a"
+    raw.zadd("outbox", {job: 1})
+    for _ in range(ATTEMPTS + 1):
+        drain_due(store, raw)
+    assert noted(raw) == [job]
+    assert raw.zscore("outbox", job) > time.time() + 1  # not at once again
+    assert raw.exists("set_aside", "attempts", f"lease:{job}") == 0
+    assert (told(raw, ALICE), Log(store).about(BOB)) == ([], [])
+    assert doctor_findings(capsys) == ({}, {})
 
 
 def test_what_earlier_turns_have_deleted_costs_the_next_one_no_round_trip_for_each(store, raw, bob, round_trips):
