@@ -15,7 +15,7 @@ from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.users.entities import State
 from accounts.users.repository import Users, is_deleted, state_now
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.checks import Check, Searcher, looking, rows
+from retwis_site.maintenance.checks import Check, Searcher, keep, looking, rows
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -472,7 +472,9 @@ class NoticeChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         return [
-            self._check_of("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
+            self._check_of(
+                "members of notices: that are no notices", keys.notices, _bad, SAYS, self._move_away, read=rows
+            ),
             self._check_of(
                 "marks of read notices that differ from user:",
                 keys.notices,
@@ -482,6 +484,11 @@ class NoticeChecks(Searcher):
             ),
             self._standing_without("notices of people whom staff has hidden from their owner", _ask_seen_by),
         ]
+
+    def _move_away(self, owner: int, member: str, at: float) -> None:
+        """What is no notice is kept under `damaged:`. Two round trips."""
+        keep(self._store, keys.notices(owner), member.encode(errors="replace"), at)
+        self._store.zrem(keys.notices(owner), member)
 
     def orphans(self) -> list[Check]:
         """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports and acts
