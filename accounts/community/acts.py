@@ -1,13 +1,13 @@
 """What staff does besides sanctions, each with its line in the log: answers to applications, the site's own words,
 pictures that are removed, those that may be uploaded again, and roles. And what staff may know of a person."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
-from accounts.community.sanctions import SanctionCase, case_in, recount_job
+from accounts.community.sanctions import SanctionCase, alone_with, case_in, recount_job
 from accounts.joining import joining
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
@@ -17,7 +17,7 @@ from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Ro
 from accounts.users.names import skeletons
 from accounts.users.repository import NO_SANCTION, Users, forget, is_deleted, role_of
 from retwis_site import identity
-from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_digest, stored_time
@@ -304,33 +304,28 @@ class Roles(Repository):
 
     def finish(self, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
-        Eleven round trips at most; two more each time that another change comes between."""
+        Eleven round trips at most."""
         self.follow(uid)
         Log(self._store).copy(keys.staff(), act_id)
         self._store.hdel(keys.staff(), f"{MARK}{act_id}")
 
     def follow(self, uid: int) -> None:
-        """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Three
-        round trips, one more for an admin, three for one with a sanction; two more each time that another change comes
-        between."""
-
-        def look(written: Collection[int]) -> dict[int, Role]:
-            return {one: self.of(one) for one in written}
-
-        def write(found: Mapping[int, Role]) -> Mapping[int, Role]:
-            fields = {"role": "" if found[uid] is Role.MEMBER else found[uid]}
-            if found[uid] is Role.ADMIN and self._store.hget(keys.user(uid), "state"):
-                recount = Outbox(self._store).add(recount_job(uid))
-                written = Users(recount.store).write(uid, fields | NO_SANCTION)
+        """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Four
+        round trips, two more for an admin with a sanction. Raises LeaseEnded."""
+        with alone_with(self._store, uid) as store:
+            pipe = store.pipeline()
+            stored, state = pipe.hget(keys.staff(), str(uid)), pipe.hget(keys.user(uid), "state")
+            pipe.execute()
+            role = role_of(uid, stored.value)
+            fields = {"role": "" if role is Role.MEMBER else role}
+            if role is Role.ADMIN and state.value:
+                recount = Outbox(store).add(recount_job(uid))
+                is_written = Users(recount.store).write(uid, fields | NO_SANCTION)
                 recount.hand_over()  # not before: the worker would find the sanction
             else:
-                written = Users(self._store).write(uid, fields)
-            if written:
-                return found
-            self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
-            return {}
-
-        reconcile(look([uid]), look, write)
+                is_written = Users(store).write(uid, fields)
+            if not is_written:
+                store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
 
 
 def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:

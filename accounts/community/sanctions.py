@@ -1,6 +1,6 @@
 """Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
 
-One process at a time reads what is imposed on a person and changes it (`Sanctions.alone`). To impose or lift one is a
+One process at a time reads what is imposed on a person and changes it (`alone_with`). To impose or lift one is a
 single HSET, with the line for the log. With that line (`after_act` of a feature) the person is told of its end, and of
 the answer to an appeal. A worker then makes the numbers of pages follow. A suspension removes nothing, so to lift it
 brings all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits
@@ -11,7 +11,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
@@ -145,13 +145,6 @@ class SanctionCase(NamedTuple):
 class Sanctions(Repository):
     """Imposes and lifts sanctions."""
 
-    @contextmanager
-    def alone(self, uid: int) -> "Iterator[Sanctions]":
-        """For all that reads what is imposed on a person, and then changes it. Round trips and errors as for `alone` of
-        the outbox."""
-        with alone(self._store, f"sanctions:{uid}") as store:
-            yield Sanctions(store)
-
     def of(self, uid: int) -> Sanction | None:
         """What is imposed on a user now; None when nothing is. One round trip."""
         return sanction_of(uid, self._store.hmget(keys.user(uid), IMPOSED))
@@ -160,78 +153,50 @@ class Sanctions(Repository):
         self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR, shown: str | None = None
     ) -> None:
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. `shown`: the act
-        whose sanction alone it may replace; empty: none. Fifteen round trips at most. Raises NoSuchUser, also for a
+        whose sanction alone it may replace; empty: none. Fourteen round trips at most. Raises NoSuchUser, also for a
         deleted account; TooLate; SanctionsAdmin; SanctionChanged; LeaseEnded."""
         self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until), shown)
 
     def carry_out(self, act: Act, shown: str | None = None) -> None:
         """The same. `act` has the arguments; `what` is the state."""
         uid, state = act.whom, State(act.what)
-        with self.alone(uid) as mine:
-            stored = mine._store.hgetall(keys.user(uid))
+        with alone_with(self._store, uid) as store:
+            stored = store.hgetall(keys.user(uid))
             if not stored.get("username") or "deleted" in stored:
                 raise NoSuchUser(str(uid))
             present = case_in(uid, stored)
             _require_in_time(present)
             _require_shown(present, shown)
-            if mine._is_admin(uid):
+            if store.hget(keys.staff(), str(uid)) == Role.ADMIN:
                 raise SanctionsAdmin
             if state is State.SUSPENDED and not act.until:
-                delete_later(mine._store, uid, act.id)
+                delete_later(store, uid, act.id)
             if act.until:
-                follow_end(mine._store, uid, act.until)
+                follow_end(store, uid, act.until)
             sanction = Sanction(state, act.until, act.reason, act.when, act.id)
-            mine._commit(act, stored_sanction(sanction), present)
+            _commit(store, act, stored_sanction(sanction), present)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
-        """End what is imposed; `shown` as for `impose`: without it, what stands now. Fourteen round trips. Raises
+        """End what is imposed; `shown` as for `impose`: without it, what stands now. Thirteen round trips. Raises
         NoSuchUser, NothingImposed, TooLate, SanctionChanged, LeaseEnded."""
-        with self.alone(uid) as mine:
-            present = mine._imposed(uid)
+        with alone_with(self._store, uid) as store:
+            present = _imposed(store, uid)
             _require_in_time(present)
             _require_shown(present, shown)
-            mine._commit(Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION, present)
-
-    def _commit(self, act: Act, fields: Mapping[str, str], replaced: SanctionCase | None) -> None:
-        uid = act.whom
-        job = Outbox(self._store).add(f"sanction:{uid}:{act.id}")
-        if not Users(job.store).write(uid, {**fields, **act.evidence()}):
-            job.done()
-            raise NoSuchUser(str(uid))
-        Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
-        is_imposed = True
-        with job.ending():
-            if replaced is not None:  # the recount removes one that stays
-                job.store.zrem(keys.appeals(), f"{uid}:{replaced.imposed.act_id}")
-            is_imposed = Sanctions(job.store).finish(uid, act.id)
-        if not is_imposed:
-            raise SanctionsAdmin
-
-    def finish(self, uid: int, act_id: str) -> bool:
-        """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Nine round trips at most. The numbers are left to a worker."""
-        is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
-        if is_admin:
-            Users(self._store).write(uid, NO_SANCTION)
-        Log(self._store).copy(keys.user(uid), act_id)
-        recount_later(self._store, uid)
-        return not is_admin
-
-    def _is_admin(self, uid: int) -> bool:
-        return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
+            _commit(store, Act(what=LIFTED, whom=uid, by=by, reason=reason), NO_SANCTION, present)
 
     # ---- appeals
 
     def appeal(self, uid: int, text: str) -> None:
         """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
         the HSET. Eight round trips. Raises NothingImposed, AppealedAlready, TooLate, LeaseEnded."""
-        with self.alone(uid) as mine:
-            present = mine._imposed(uid)
+        with alone_with(self._store, uid) as store:
+            present = _imposed(store, uid)
             if present.appeal is not None:
                 raise AppealedAlready
             _require_in_time(present)
             appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-            job = Outbox(mine._store).add(_appeal_job(appeal))
+            job = Outbox(store).add(_appeal_job(appeal))
             if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
                 raise NoSuchUser(str(uid))
             with job.ending():
@@ -260,12 +225,6 @@ class Sanctions(Repository):
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
         return case_in(uid, self._store.hgetall(keys.user(uid)))
 
-    def _imposed(self, uid: int) -> SanctionCase:
-        present = self.standing(uid)
-        if present is None:
-            raise NothingImposed
-        return present
-
     def standing_or_end(self, uid: int) -> tuple[SanctionCase | None, Act | None]:
         """As `standing`; and when nothing is imposed, the act of staff that has ended the last sanction, if one has:
         LIFTED or GRANTED. Two round trips at most."""
@@ -285,21 +244,21 @@ class Sanctions(Repository):
     def restore(self, uid: int) -> None:
         """Impose again what the acts about a user impose. Six round trips at most; the numbers are left to a
         worker."""
-        with self.alone(uid) as mine:
-            lost = mine.imposed_by_acts(uid)
-            if lost is not None and Users(mine._store).write(uid, stored_sanction(lost)):
-                recount_later(mine._store, uid)
+        with alone_with(self._store, uid) as store:
+            lost = Sanctions(store).imposed_by_acts(uid)
+            if lost is not None and Users(store).write(uid, stored_sanction(lost)):
+                recount_later(store, uid)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Fourteen round
         trips at most. Raises NothingImposed, NoAppeal, Decided, LeaseEnded."""
-        with self.alone(uid) as mine:
-            present = mine._imposed(uid)
+        with alone_with(self._store, uid) as store:
+            present = _imposed(store, uid)
             if present.appeal is None:
                 raise NoAppeal
             act = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason)
             act_id = present.imposed.act_id
-            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:{act.id}")
+            job = Outbox(store).add(f"answer:{uid}:{act_id}:{act.id}")
             won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
             with job.ending():
                 Sanctions(job.store).finish_answer(uid, act_id)
@@ -318,6 +277,38 @@ class Sanctions(Repository):
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
                 recount_later(self._store, uid)
+
+
+def alone_with(store: Store, uid: int) -> AbstractContextManager[Store]:
+    """For all that reads what is imposed on a person, and then changes it. Round trips and errors as for `alone` of the
+    outbox."""
+    return alone(store, f"sanctions:{uid}")
+
+
+def _imposed(store: Store, uid: int) -> SanctionCase:
+    present = Sanctions(store).standing(uid)
+    if present is None:
+        raise NothingImposed
+    return present
+
+
+def _commit(store: Store, act: Act, fields: Mapping[str, str], replaced: SanctionCase | None) -> None:
+    uid = act.whom
+    job = Outbox(store).add(f"sanction:{uid}:{act.id}")
+    if not Users(job.store).write(uid, {**fields, **act.evidence()}):
+        job.done()
+        raise NoSuchUser(str(uid))
+    Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
+    with job.ending():
+        if replaced is not None:  # the recount removes one that stays
+            job.store.zrem(keys.appeals(), f"{uid}:{replaced.imposed.act_id}")
+        _follow_act(job.store, uid, act.id)
+
+
+def _follow_act(store: Store, uid: int, act_id: str) -> None:
+    """What follows the commit; also after a change that never reached it. The numbers are left to a worker."""
+    Log(store).copy(keys.user(uid), act_id)
+    recount_later(store, uid)
 
 
 def _last_of(acts: Sequence[Act]) -> Act | None:
@@ -404,15 +395,13 @@ def finish_appeal(store: Store, claim: Claim) -> None:
 def finish_answer(store: Store, claim: Claim) -> None:
     """The job `answer:<uid>:<id of the act>:<nonce>`."""
     uid = job_id(claim.name, 1)
-    with Sanctions(store).alone(uid) as mine:
-        mine.finish_answer(uid, claim.name.split(":")[2])
+    with alone_with(store, uid) as store:
+        Sanctions(store).finish_answer(uid, claim.name.split(":")[2])
 
 
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
-    uid = job_id(claim.name, 1)
-    with Sanctions(store).alone(uid) as mine:
-        mine.finish(uid, claim.name.split(":")[2])
+    _follow_act(store, job_id(claim.name, 1), claim.name.split(":")[2])
 
 
 def finish_end(store: Store, claim: Claim) -> None:

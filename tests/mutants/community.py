@@ -33,17 +33,17 @@ DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_dele
 
 MUTANTS = [
     Mutant(
-        f"sanction: {LEFT_OUT}",
-        "accounts/community/sanctions.py",
-        "        is_admin = self._is_admin(uid)  # read after the write",
-        "        is_admin = False  # read after the write",
+        "role: an admin loses the sanction while a moderator imposes it",
+        "accounts/community/acts.py",
+        "        with alone_with(self._store, uid) as store:\n",
+        "        for store in [self._store]:\n",
         (MIDDLE, *SANCTIONS),
     ),
     Mutant(
         "sanction: no worker makes numbers follow",
         "accounts/community/sanctions.py",
-        "        recount_later(self._store, uid)\n        return not is_admin\n",
-        "        return not is_admin\n",
+        "    Log(store).copy(keys.user(uid), act_id)\n    recount_later(store, uid)\n",
+        "    Log(store).copy(keys.user(uid), act_id)\n",
         (NUMBERS,),
     ),
     Mutant(
@@ -56,8 +56,8 @@ MUTANTS = [
     Mutant(
         "sanction: two moderators are at work together",
         "accounts/community/sanctions.py",
-        '        with alone(self._store, f"sanctions:{uid}") as store:\n',
-        "        for store in [self._store]:\n",
+        '    return alone(store, f"sanctions:{uid}")\n',
+        "    return __import__('contextlib').nullcontext(store)\n",
         (f"{AT_ONCE}test_of_three_forms_that_show_one_sanction_one_replaces_it",),
     ),
     Mutant(
@@ -107,8 +107,8 @@ MUTANTS = [
     Mutant(
         "answer to an appeal: two moderators have one job between them",
         "accounts/community/sanctions.py",
-        '            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:{act.id}")\n',
-        '            job = Outbox(mine._store).add(f"answer:{uid}:{act_id}:0")\n',
+        '            job = Outbox(store).add(f"answer:{uid}:{act_id}:{act.id}")\n',
+        '            job = Outbox(store).add(f"answer:{uid}:{act_id}:0")\n',
         (f"{ACTS}::test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log",),
     ),
     Mutant(
