@@ -19,7 +19,6 @@ from accounts.community.sanctions import AppealPage, SanctionChanged, Sanctions,
 from accounts.community.views import days_of
 from accounts.facts.facts import facts_of
 from accounts.joining.joining import invited_by
-from accounts.media.profiles import ProfilePicture
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_acting, for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
@@ -228,28 +227,11 @@ class DecisionForm(SanctionForm):
         return [Action.DELETE] if action is Action.DISMISS else [Action.DELETE, action]
 
 
-class DeletionForm(ReasonForm):
-    """Deletes chosen posts of a person. It stands on the page of another form with the same field."""
-
-    def __init__(self, data: QueryDict | None = None) -> None:
-        super().__init__(data, auto_id="deletion_%s")
-
-
-class LinkForm(ReasonForm):
-    """Makes a link for a new password. It stands on the same page."""
-
-    def __init__(self, data: QueryDict | None = None) -> None:
-        super().__init__(data, auto_id="link_%s")
-
-
 class PictureRemovalForm(ReasonForm):
     """Removes the picture or the header of a person: `act` says which, `digest` what the page has shown."""
 
     digest = forms.CharField(required=False)
     block = forms.BooleanField(required=False)
-
-    def __init__(self, kind: ProfilePicture, data: QueryDict | None = None) -> None:
-        super().__init__(data, auto_id=f"{kind}_%s")
 
 
 class NoteForm(forms.Form):
@@ -287,14 +269,17 @@ class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
 
-REMOVE = "remove_"  # and one of Kind
-# What staff does about a person, by `act`; a sanction without it.
-FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
-    **dict.fromkeys(("grant", "refuse", "lift"), ReasonForm),
-    "link": LinkForm,
-    "delete": DeletionForm,
-    **{f"{REMOVE}{kind}": partial(PictureRemovalForm, kind) for kind in ProfilePicture},
-    "note": NoteForm,
+Make = Callable[[QueryDict | None], forms.Form]
+# What staff does about a person, by `act`: where the form stands on the page, and how it is made. Several have the same
+# fields, so their ids differ.
+SANCTION: tuple[str, Make] = ("form", SanctionForm)  # without `act`
+FORMS: dict[str, tuple[str, Make]] = {
+    **dict.fromkeys(("grant", "refuse", "lift"), ("form", ReasonForm)),
+    "link": ("linking", partial(ReasonForm, auto_id="link_%s")),
+    "delete": ("deletion", partial(ReasonForm, auto_id="deletion_%s")),
+    "remove_picture": ("picture_removal", partial(PictureRemovalForm, auto_id="picture_%s")),
+    "remove_header": ("header_removal", partial(PictureRemovalForm, auto_id="header_%s")),
+    "note": ("note", NoteForm),
 }
 
 
@@ -350,26 +335,27 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     if not may_see(store, me.uid, record.user.uid):
         return _about_oneself(request)
     act, them = request.POST.get("act", ""), record.user
-    form = FORMS.get(act, SanctionForm)(typed(request))
+    place, make = FORMS.get(act, SANCTION)
+    form = make(typed(request))
     posts = queue.posts_of(store, them.uid, before)
     chosen = [one for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
         with _refusals_on(form):
             _require_shown(request, imposed)
-            is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
+            is_deletion = act == "delete" or isinstance(form, PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             if act == "delete":
-                link = _delete(store, them.uid, chosen, form, me)
+                _delete(store, them.uid, chosen, form, me)
             else:
                 link = _do(store, act, form, them, me, request.POST.get("imposed"))
             if not link:
                 response = done(request, _("Done."), "moderation_person", username)
                 note_changed(request, response, *(one.pid for one in chosen))
                 return response
-            link, form = request.build_absolute_uri(link), LinkForm()
+            link, form = request.build_absolute_uri(link), make(None)
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
-    context |= _forms(act, form) | queue.about_person(store, them.uid) | posts
+    context |= _forms(place, form) | queue.about_person(store, them.uid) | posts
     context["posts"] = [(one, one in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
@@ -383,25 +369,20 @@ def _imposed(present: Sanction | None) -> dict[str, str]:
     return {} if present is None else {"state": queue.in_words(present.state), **days_of(present)}
 
 
-def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
+def _forms(place: str, form: forms.Form) -> dict[str, forms.Form]:
     """The forms of a person's page: the form that was sent, and the others empty."""
-    places = {"delete": "deletion", "note": "note", "link": "linking"}
-    places |= {f"{REMOVE}{kind}": f"{kind}_removal" for kind in ProfilePicture}
-    place = places.get(act, "form")
     if form.is_bound and place != "form":  # it stands below others: its error would be out of sight
         form.visible_fields()[0].field.widget.attrs["autofocus"] = True
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
-    empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm(), "linking": LinkForm()}
-    empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in ProfilePicture}
+    empty = {at: make(None) for at, make in (*FORMS.values(), SANCTION)}
     return {**empty, "sanctions": sanctions, place: form}
 
 
-def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: forms.Form, me: User) -> str:
-    """Delete these posts of one author, as `Deciding.delete`. Returns an empty text. Raises NothingChosen."""
+def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: forms.Form, me: User) -> None:
+    """Delete these posts of one author, as `Deciding.delete`. Raises NothingChosen."""
     if not posts:
         raise NothingChosen
     Deciding(store).delete(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
-    return ""
 
 
 def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: str | None) -> str:
