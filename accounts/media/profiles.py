@@ -124,8 +124,7 @@ LINES = tuple(map(_lines_of, ProfilePicture))
 # ---- Checks
 
 
-# Of a user: a digest on the profile, and whether its file is there, which lacks its mark then.
-LostPicture = tuple[int, ProfilePicture, str, bool]
+LostPicture = tuple[int, ProfilePicture, str]  # of a user: a digest on the profile
 
 
 class ProfilePictureChecks(Searcher):
@@ -156,17 +155,16 @@ class ProfilePictureChecks(Searcher):
         pipe = self._store.pipeline()
         asked = [(one, pipe.zrange(keys.media_users(one[2]), 0, -1), pipe.type(keys.media(one[2]))) for one in shown]
         pipe.execute()
-        found: list[LostPicture] = []
-        for (uid, kind, digest), marks, type_ in asked:
-            is_there = type_.value == "string"
-            if not is_there or not any(mark.startswith(f"{kind}:{uid}:") for mark in marks.value):
-                found.append((uid, kind, digest, is_there))
-        return found
+        return [
+            (uid, kind, digest)
+            for (uid, kind, digest), marks, type_ in asked
+            if type_.value != keys.media.type or not any(mark.startswith(f"{kind}:{uid}:") for mark in marks.value)
+        ]
 
-    def _repair(self, uid: int, kind: ProfilePicture, digest: str, is_there: bool) -> None:
+    def _repair(self, uid: int, kind: ProfilePicture, digest: str) -> None:
         """A profile loses a picture without its file, and none that was chosen meanwhile."""
-        now = int(time.time())
-        if is_there:
+        if with_file(self._store, [digest]):
+            now = int(time.time())
             self._store.zadd(keys.media_users(digest), {str(Mark(kind, uid, now)): now})
         else:
             Users(self._store).take_out(uid, kind, digest)

@@ -18,9 +18,10 @@ from accounts.community.acts import begin_removal, carry_out_removal
 from accounts.community.log import Act
 from accounts.media.decoding import PictureRefused
 from accounts.media.repository import ANIMATED, Info, Mark, Pictures, ask_info
+from accounts.media.upkeep import with_file
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
-from retwis_site.maintenance.checks import Check, Searcher, keep
+from retwis_site.maintenance.checks import Check, Searcher, keep, looking
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import nonce, stored_id
@@ -190,7 +191,7 @@ def finish_removal(store: Store, job: Claim | Job) -> None:
 # ---- Checks: each picture of a post has its file, and a mark without which a worker would remove it.
 
 
-WrongPicture = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
+WrongPicture = tuple[int, str, int]  # pid, digest, uid of the author
 
 UNREADABLE = "pictures that cannot be read"  # in place of a digest
 
@@ -221,19 +222,13 @@ class PostPictureChecks(Searcher):
             if media and deleted is None and (uid := stored_id(keys.post(pid), author))
             for digest in media_from(keys.post(pid), media).digests or [UNREADABLE]
         }
-        asked = sorted(one for one in shown if one[1] != UNREADABLE)
-        state = answers(self._store, _ask_picture, asked)
-        return [(*one, True) for one in sorted(shown.difference(asked))] + [
-            (*one, is_there)
-            for one, (is_listed, is_kept, is_there) in state.items()
-            if is_listed and not (is_kept and is_there)
-        ]
+        return looking(self._store, _ask_wrong)(sorted(shown))
 
-    def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
+    def _repair(self, pid: int, digest: str, uid: int) -> None:
         """A picture without its file leaves the post."""
         if digest == UNREADABLE:
             self._write_again(pid, uid)
-        elif is_there:
+        elif with_file(self._store, [digest]):
             self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
         else:
             take_out(self._store, pid, digest)
@@ -259,9 +254,11 @@ class PostPictureChecks(Searcher):
         settle_pictures(self._store, pid)
 
 
-def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bool, bool]]:
-    """Whether the post is listed, and whether the picture has its mark, and is there."""
+def _ask_wrong(pipe: Pipe, one: WrongPicture) -> Result[bool]:
+    """Whether a listed post shows a picture without its file or its mark; or the field cannot be read."""
     pid, digest, uid = one
+    if digest == UNREADABLE:
+        return Result(lambda: True)
     listed, kind = pipe.zscore(keys.updates(uid), str(pid)), pipe.type(keys.media(digest))
     mark = pipe.zscore(keys.media_users(digest), str(Mark("post", uid, pid)))
-    return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))
+    return Result(lambda: listed.value is not None and (mark.value is None or kind.value != keys.media.type))
