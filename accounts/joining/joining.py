@@ -24,7 +24,7 @@ from retwis_site.identity import Mode
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.client import Repository, Store, answer, answers
+from retwis_site.store.client import Repository, Store, answer, answers, remove_unchanged
 from retwis_site.store.ids import digest_of, note_bad, parse_number, stored_names
 
 # ---- Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name ->
@@ -105,17 +105,9 @@ class Applications(Repository):
             self._store.zrem(keys.applicants(), asked.member)
 
     def forget(self, read: Mapping[str, str]) -> None:
-        """Remove applications, by their fields, that were read as these texts. One that was made since then comes back.
-        One round trip, two for such a one; none without any."""
-        pipe = self._store.pipeline()
-        removed = {name: pipe.hget(keys.applications(), name) for name in read}
-        for name in read:
-            pipe.hdel(keys.applications(), name)
-        pipe.execute()
-        for name, text in removed.items():
-            if text.value not in (None, read[name]):
-                pipe.hsetnx(keys.applications(), name, str(text.value))
-        pipe.execute()
+        """Remove applications, by their fields, that were read as these texts. One that was made since then stays.
+        Round trips as for `remove_unchanged`."""
+        remove_unchanged(self._store, keys.applications(), read)
 
     def is_reserved(self, username: str) -> bool:
         """Whether somebody has asked for this name, or was refused of late. One round trip."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, answer, for_each
+from retwis_site.store.client import Pipe, Repository, answer, for_each, remove_unchanged
 from retwis_site.store.ids import note_bad, parse_id, parse_number, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
@@ -103,22 +103,13 @@ class Users(Repository):
 
     def take_out(self, uid: int, field: str, text: str) -> bool:
         """Remove a field that has this text; returns False when it has another, which stays. Two round trips; one when
-        it has another, up to four when that comes meanwhile.
-
-        No command removes a field only if it has this text. So it is read again in the round trip that removes it, and
-        another text is put back, unless a newer one is there."""
-        if self._store.hget(keys.user(uid), field) != text:
+        it has another, up to five when that comes meanwhile."""
+        key = keys.user(uid)
+        if self._store.hget(key, field) != text:
             return False
-        pipe = self._store.pipeline()
-        removed = pipe.hget(keys.user(uid), field)
-        pipe.hdel(keys.user(uid), field)
-        pipe.execute()
-        if removed.value is None or removed.value == text:
+        if not remove_unchanged(self._store, key, {field: text}):
             return True
-        pipe.hsetnx(keys.user(uid), field, removed.value)
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
-        if deleted.value is not None:
+        if self._store.hget(key, "deleted") is not None:
             self.take_back(uid, [field])
         return False
 

@@ -14,7 +14,7 @@ again. When a restarted server has closed a connection, the pool replaces it bef
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -355,6 +355,24 @@ def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]
     for one in some:
         queue(pipe, one)
     pipe.execute()
+
+
+def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[str]:
+    """Remove fields of a hash that were read as these texts. Returns those that have another text by now, which stays.
+    One round trip, one more where that comes meanwhile; none without any.
+
+    No command removes a field only if it has a text. So each is read in the round trip that removes it, and another
+    text is put back, unless a newer one is there."""
+    pipe = store.pipeline()
+    removed = {name: pipe.hget(key, name) for name in read}
+    for name in read:
+        pipe.hdel(key, name)
+    pipe.execute()
+    others = {name: text for name, reply in removed.items() if (text := reply.value) is not None and text != read[name]}
+    for name, text in others.items():
+        pipe.hsetnx(key, name, text)
+    pipe.execute()
+    return [*others]
 
 
 # ---- Failures: each becomes a StoreError, with a sentence that names the fix.

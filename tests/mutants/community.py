@@ -76,9 +76,9 @@ MUTANTS = [
     ),
     Mutant(
         "profile: staff removes the picture that stands by then",
-        "accounts/users/repository.py",
-        "        if removed.value is None or removed.value == text:\n",
-        "        if removed.value != '':\n",
+        "retwis_site/store/client.py",
+        "        pipe.hsetnx(key, name, text)\n",
+        "        pass\n",
         (PICTURE,),
     ),
     Mutant(
