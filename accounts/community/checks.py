@@ -169,7 +169,7 @@ class CommunityChecks(Searcher):
             one
             for uid, fields, role in asked
             if "username" in fields.value and "deleted" not in fields.value
-            for one in _wrong_in(uid, fields.value, role.value, is_staff_lost=staff.value == "none")
+            for one in _wrong_in(uid, fields.value, None if staff.value == "none" else role.value or Role.MEMBER)
         ]
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
@@ -217,19 +217,19 @@ def _is_wrong_line(kind: OfId, number: int, line: str, at: float) -> bool:
     return act is None or act.at != at
 
 
-def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None, *, is_staff_lost: bool) -> Iterator[WrongUser]:
-    """What one user's hash alone makes doubtful. It is all that tells of a role where `staff` is lost as a whole."""
+def _wrong_in(uid: int, fields: Mapping[str, str], right: str | None) -> Iterator[WrongUser]:
+    """What one user's hash alone makes doubtful. `right`: the role in `staff`; None where that is lost as a whole: then
+    the hash is all that tells of a role."""
     state, role = fields.get("state", ""), fields.get("role", "")
     if state not in list(State):
         yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
-    right = in_staff or Role.MEMBER
-    if right not in list(Role):
-        fix = f"To remove it: manage.py user role {fields['username']} member"
-        yield WrongUser(uid, f"{right[:40]!r} is no role. {fix}")
-    elif is_staff_lost and role in {Role.MODERATOR, Role.ADMIN}:
+    if right is None and role in {Role.MODERATOR, Role.ADMIN}:
         fix = f"To give it again: manage.py user role {fields['username']} {role}"
         yield WrongUser(uid, f"staff is lost, which had the role {role!r}. {fix}. Do so for all before doctor --fix")
-    elif (role or Role.MEMBER) != right:
+    elif right not in {None, *Role}:
+        fix = f"To remove it: manage.py user role {fields['username']} member"
+        yield WrongUser(uid, f"{(right or '')[:40]!r} is no role. {fix}")
+    elif (role or Role.MEMBER) != (right or Role.MEMBER):
         yield WrongUser(uid, ROLE)
     for field in fields:
         if field.startswith(EVIDENCE):
