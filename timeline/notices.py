@@ -22,6 +22,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answer, for_each
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
+from retwis_site.store.kinds import mirror_of
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, Scored, trip
 from retwis_site.store.snowflake import STEP
 
@@ -455,13 +456,8 @@ SITE_LINES = (
 # A notice that is missing is no error: its kind may have been turned off, or the two may have blocked each other.
 
 
-# The truth and the mirror of what is told of. Where one has lost it, `doctor` brings it back from the other.
-SIDES: dict[NoticeKind, tuple[Callable[[int], str], Callable[[int], str]]] = {
-    NoticeKind.FOLLOW: (keys.following, keys.followers),
-    NoticeKind.LIKE: (keys.likes, keys.liked_by),
-    NoticeKind.REPOST: (keys.reposts, keys.reposted_by),
-}
-
+# The truth of what is told of. Where it or its mirror is lost, `doctor` brings it back from the other one.
+TRUTHS = {NoticeKind.FOLLOW: keys.following, NoticeKind.LIKE: keys.likes, NoticeKind.REPOST: keys.reposts}
 
 SAYS = "{key} has {1:.40}"
 NoticeEntry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
@@ -558,8 +554,10 @@ def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
         return Result(is_written)
     if notice.kind is NoticeKind.FOLLOW and notice.what != owner:
         return Result(bool)
-    truth, mirror = SIDES[notice.kind]
-    scores = pipe.zscore(truth(notice.who), str(notice.what)), pipe.zscore(mirror(notice.what), str(notice.who))
+    truth = TRUTHS[notice.kind]
+    scores = [pipe.zscore(truth(notice.who), str(notice.what))]
+    if (mirror := mirror_of(truth)) is not None:
+        scores.append(pipe.zscore(mirror.of_member(str(notice.what)), str(notice.who)))
     return Result(lambda: any(score.value is not None for score in scores))
 
 

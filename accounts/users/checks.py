@@ -56,9 +56,9 @@ def but_of_lost(store: Store, orphans: Sequence[T], uid_of: Callable[[T], int]) 
 
 def _ask_lost(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether no user has this uid although keys of a user with it are left."""
-    is_gone, deleted = ask_gone(pipe, uid), pipe.hget(keys.user(uid), "deleted")
+    is_unknown, deleted = _ask_unknown(pipe, uid), pipe.hget(keys.user(uid), "deleted")
     size, owns = pipe.hlen(keys.user(uid)), _ask_owns_anything(pipe, uid)
-    return Result(lambda: is_gone.value and not is_deleted(deleted.value) and bool(size.value or owns.value))
+    return Result(lambda: is_unknown.value and not is_deleted(deleted.value) and bool(size.value or owns.value))
 
 
 def _ask_owns_anything(pipe: Pipe, uid: int) -> Result[bool]:

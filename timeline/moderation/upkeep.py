@@ -3,7 +3,6 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from accounts.community.log import read_act
 from accounts.media.repository import Mark, Pictures
@@ -233,9 +232,9 @@ class ReportChecks(Searcher):
         """Reports with a decision that the set of the reported person or that of their author has lost: staff, the
         download and `export` find them there. Two round trips, one more for each that is found."""
         found = Reports(self._store).some(rids)
-        lists = [place for one in found.values() if one.decision is not None for place in _places_of(one)]
-        scores = answers(self._store, lambda pipe, place: pipe.zscore(place.key, place.member), lists)
-        lost = dict.fromkeys(place.rid for place, score in scores.items() if score is None)
+        lists = [(one.rid, *place) for one in found.values() if one.decision is not None for place in _places_of(one)]
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(*one[1:]), lists)
+        lost = dict.fromkeys(rid for (rid, *_), score in scores.items() if score is None)
         return [rid for rid in lost if self._is_of_known(found[rid])]
 
     def _is_of_known(self, report: Report) -> bool:
@@ -244,8 +243,8 @@ class ReportChecks(Searcher):
 
     def _list_decided(self, rid: int) -> None:
         report = Reports(self._store).read(rid)
-        for place in _places_of(report) if report is not None else ():
-            self._store.zadd(place.key, {place.member: rid})
+        for key, member in _places_of(report) if report is not None else ():
+            self._store.zadd(key, {member: rid})
 
     def _jobs_on(self, rid: int) -> set[str]:
         report = Reports(self._store).read(rid)
@@ -313,18 +312,11 @@ class ReportChecks(Searcher):
         return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
 
 
-class ReportPlace(NamedTuple):
-    """Where a decided report stands."""
-
-    rid: int
-    key: str
-    member: str
-
-
-def _places_of(report: Report) -> list[ReportPlace]:
-    places = [ReportPlace(report.rid, keys.reports_about(report.about.whom), str(report.rid))]
+def _places_of(report: Report) -> list[tuple[str, str]]:
+    """Where a decided report stands: keys of sorted sets, and its member in each."""
+    places = [(keys.reports_about(report.about.whom), str(report.rid))]
     if report.who is not None:
-        places.append(ReportPlace(report.rid, keys.reports_by(report.who), f"{report.about.thing}:{report.rid}"))
+        places.append((keys.reports_by(report.who), f"{report.about.thing}:{report.rid}"))
     return places
 
 
