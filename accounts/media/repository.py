@@ -22,7 +22,7 @@ from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, answers, for_each, handles
-from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
+from retwis_site.store.ids import nonce, note_bad, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import Result
 
@@ -137,11 +137,14 @@ class Mark:
         return f"{self.kind}:{self.uid}:{self.number}"
 
     @classmethod
-    def read(cls, member: str) -> "Mark | None":
-        """From a member; None for a bad one."""
+    def read(cls, key: str, member: str) -> "Mark | None":
+        """From a member of `key`; None for a bad one."""
         kind, *numbers = member.split(":")
         uid, number = (parse_number(text) for text in numbers) if len(numbers) == 2 else (None, None)
-        return None if uid is None or number is None else cls(kind, uid, number)
+        if uid is None or number is None:
+            note_bad(key, member)
+            return None
+        return cls(kind, uid, number)
 
 
 UPLOAD = "upload"  # not yet shown anywhere

@@ -30,7 +30,8 @@ from retwis_site.maintenance.checks import (
     rows,
     still_there,
 )
-from retwis_site.maintenance.lines import ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
+from retwis_site.maintenance.filling import PICTURES_AT_ONCE
+from retwis_site.maintenance.lines import DIGEST, ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -39,6 +40,8 @@ from retwis_site.store.client import Pipe, Store, answer, answers, for_each
 from retwis_site.store.ids import is_digest, note_bad, parse_id, parse_number, stored_time
 from retwis_site.store.kinds import id_in, unprefixed
 from retwis_site.store.replies import Result
+
+T = TypeVar("T")
 
 # ---- Removal: the job `picture:<digest>:<uid>` removes a picture that nothing shows any more, or a user's claim to it
 
@@ -105,14 +108,10 @@ def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, Mar
     """What the marks of pictures say. A bad member is skipped. Two round trips; one for uploads alone."""
     asks = {kind: ask for feature in features() for kind, ask in feature.picture_uses.items()}
     stored = answers(store, lambda pipe, digest: pipe.zrange_withscores(keys.media_users(digest), 0, -1), digests)
-    found: dict[str, dict[Mark, float]] = {digest: {} for digest in digests}
-    for digest, members in stored.items():
-        for member, since in members:
-            mark = Mark.read(member)
-            if mark is None:
-                note_bad(keys.media_users(digest), member)
-            else:
-                found[digest][mark] = since
+    found = {
+        digest: {mark: since for member, since in members if (mark := Mark.read(keys.media_users(digest), member))}
+        for digest, members in stored.items()
+    }
     known = [(digest, mark) for digest, marks in found.items() for mark in marks if mark.kind in asks]
     uses = answers(store, lambda pipe, one: asks[one[1].kind](pipe, one[0], one[1].uid, one[1].number), known)
     return {
@@ -175,12 +174,7 @@ def remove_pictures(store: Store, uid: int) -> Iterator[None]:
         yield
 
 
-T = TypeVar("T")
-
 # ---- The file of a whole site
-
-
-FILES_AT_ONCE = 16  # of up to 640 KB
 
 
 def _is_base64(value: object) -> bool:
@@ -194,10 +188,9 @@ def _is_size(value: str) -> bool:
     return value in {"", ANIMATED} or value[1:].isdigit()
 
 
-DIGEST = LineField("40 hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None)
 SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and _is_size(value))
 WEBP = LineField("a WebP file in base64", _is_base64)
-OPTIONAL_WEBP = replace(WEBP, required=False)
+IN_DOWNLOAD = {"digest": DIGEST, "webp": WEBP, "animated": replace(WEBP, required=False)}  # what is read of a picture
 
 
 def _read_files(store: Store) -> Iterator[Line]:
@@ -205,7 +198,7 @@ def _read_files(store: Store) -> Iterator[Line]:
     pass over the names of all keys: `media_sizes` may lack some."""
     known = (map(_digest_in, names) for _, names in keys_of(store, [keys.media_info]))
     shown = {digest for some in known for digest in _shown_by(store, some)}
-    for digests in batches(sorted(shown), FILES_AT_ONCE):
+    for digests in batches(sorted(shown), PICTURES_AT_ONCE):
         infos = answers(store, ask_info, digests)
         names = [(digest, size) for digest, info in infos.items() if info is not None for size in info.sizes]
         files = answers(store, lambda pipe, name: pipe.get_bytes(keys.media("".join(name))), names)
@@ -272,7 +265,7 @@ FILES = SiteLines(
     fields=lambda line: {"digest": DIGEST, "size": SIZE, "webp": WEBP},
     read=_read_files,
     write=_write_files,
-    at_once=FILES_AT_ONCE,
+    at_once=PICTURES_AT_ONCE,
 )
 PICTURES = SiteLines(
     type="picture",
@@ -296,7 +289,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     """The pictures that the owner has uploaded, a few in a chunk, without those whose file is lost. Two round trips a
     chunk."""
     pictures = Pictures(store)
-    for digests in batches(chain.from_iterable(store.zset_ranks(keys.media_of(owner.uid), AT_ONCE)), FILES_AT_ONCE):
+    for digests in batches(chain.from_iterable(store.zset_ranks(keys.media_of(owner.uid), AT_ONCE)), PICTURES_AT_ONCE):
         infos = pictures.of_user(owner.uid, digests)
         names = [f"{digest}{size}" for digest, info in infos.items() for size in info.sizes if size in {"", ANIMATED}]
         files = answers(store, lambda pipe, name: pipe.get_bytes(keys.media(name)), names)

@@ -55,6 +55,7 @@ TEXT = LineField("a text", _is_text)
 OPTIONAL_TEXT = LineField(TEXT.what, _is_text, required=False)
 NAME = LineField("a text that is not empty", lambda value: value != "" and _is_text(value))
 PASSWORD = LineField("a hash such as argon2$..., or null", _is_password)
+DIGEST = LineField(f"{ids.DIGEST} hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None)
 HASH = LineField(
     "32 hex digits", lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
 )
@@ -115,10 +116,7 @@ _TEXTS, _HASHES = Column(NAME, _named), Column(HASH, _named)
 _COLOURS = Column(
     LineField(f"one of {', '.join(kinds.COLOURS)}", lambda value: value in kinds.COLOURS), lambda key, text: text
 )
-_PICTURES = Column(
-    LineField(f"{ids.DIGEST} hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None),
-    lambda key, text: text,
-)
+_PICTURES = Column(DIGEST, lambda key, text: text)
 # Of times, `iso` makes a right one of any number; to read each again takes a fifth of an export.
 _TIMES = Column(
     TIME, lambda key, text: iso(ids.stored_time(key, text)), lambda time: str(unix(time) or 0), may_fail=False

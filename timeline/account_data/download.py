@@ -15,7 +15,7 @@ from typing import IO
 
 from django.conf import settings
 
-from accounts.media.upkeep import DIGEST, OPTIONAL_WEBP, WEBP
+from accounts.media.upkeep import IN_DOWNLOAD
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.http.form_fields import is_visible
@@ -94,7 +94,7 @@ FIELDS = {
         "texts": TEXTS,
         **MEDIA,
     },
-    "picture": {"digest": DIGEST, "webp": WEBP, "animated": OPTIONAL_WEBP},
+    "picture": IN_DOWNLOAD,
     "pin": {"id": ID},
     "fact": {"label": TEXT, "value": TEXT},
 }
