@@ -250,20 +250,20 @@ class Sanctions(Repository):
                 recount_later(store, uid)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Fourteen round
-        trips at most. Raises NothingImposed, NoAppeal, Decided, LeaseEnded."""
+        """Lift what is imposed, or let it stand. Commit: the HSET of the answer. Fourteen round trips at most. Raises
+        NothingImposed, NoAppeal, AlreadyDecided, LeaseEnded."""
         with alone_with(self._store, uid) as store:
             present = _imposed(store, uid)
             if present.appeal is None:
                 raise NoAppeal
+            if present.answer is not None:
+                raise AlreadyDecided
             act = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason)
             act_id = present.imposed.act_id
             job = Outbox(store).add(f"answer:{uid}:{act_id}:{act.id}")
-            won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
+            job.store.hset(keys.user(uid), {answer_of(act_id): act.line()})
             with job.ending():
                 Sanctions(job.store).finish_answer(uid, act_id)
-            if not won:
-                raise AlreadyDecided
 
     def finish_answer(self, uid: int, act_id: str) -> None:
         """What follows the commit of a decision; also after one that never reached it. Eight round trips at most."""
