@@ -210,8 +210,7 @@ class ReportChecks(Searcher):
             yield [
                 Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
-                if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
-                if self._is_lost(one) and self._is_of_known(one)
+                if one.decision is None and self._is_lost(one) and self._is_of_known(one)
                 if under_way.isdisjoint(self._jobs(one))
             ]
 
@@ -248,7 +247,7 @@ class ReportChecks(Searcher):
 
     def _jobs_on(self, rid: int) -> set[str]:
         report = Reports(self._store).read(rid)
-        return self._jobs(report) | {f"report:{rid}", f"gone:{report.who}"} if report is not None else set()
+        return self._jobs(report) if report is not None else set()
 
     def not_open(self) -> Chunks:
         """Members of `reports` without a report, or with one that is decided."""
@@ -307,9 +306,9 @@ class ReportChecks(Searcher):
         return [found[key] is not None for key in lists]
 
     def _jobs(self, report: Report) -> set[str]:
-        """The beginnings of the jobs that may be about to close a report: that of any report about the person."""
-        rows = self._store.zrevrange(keys.reports_about(report.about.whom), 0, AT_ONCE)
-        return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
+        """The beginnings of the jobs that may be at work on a report: that of any about the person may close it."""
+        about = self._store.zrevrange(keys.reports_about(report.about.whom), 0, AT_ONCE)
+        return {f"gone:{report.about.whom}", f"gone:{report.who}", *(f"report:{rid}" for rid in (report.rid, *about))}
 
 
 def _places_of(report: Report) -> list[tuple[str, str]]:
