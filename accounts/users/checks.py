@@ -220,10 +220,11 @@ class AccountChecks(Searcher):
         if not answer(self._store, _ask_owns_anything, uid) and not self._store.hlen(keys.user(uid)):
             self._store.hdel(keys.users(), name)
             return
-        fields = {"username": name}
+        fields = {}
         if self._store.hget(keys.user(uid), "deleted") is None:
-            fields |= {"password": make_password(None), "auth": new_secret()}
-        for field, value in fields.items():
+            fields = {"password": make_password(None), "auth": new_secret()}
+        # The username goes last: without it, the next run finds an account again of which a process died here.
+        for field, value in (fields | {"username": name}).items():
             self._store.hsetnx(keys.user(uid), field, value)
 
     def _nameless(self, uids: Sequence[int]) -> list[int]:

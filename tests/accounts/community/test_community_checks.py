@@ -21,6 +21,8 @@ from tests.support.command_output import complaints, doctor_findings
 from tests.support.people import LONG_AGO
 from tests.support.protocols.community import jobs_but_recounts
 from tests.support.removed_accounts import delete_account
+from tests.support.stored_keys import everything, make_due, write_all
+from tests.support.stores.seam import each_moment, killed_before_write
 
 ALICE, BOB = 1, 2
 USERS = "roles and sanctions that do not fit together"
@@ -88,6 +90,23 @@ def test_a_lost_account_comes_back_with_what_staff_has_imposed(site, store, caps
     drain(store, "worker")
     assert site.hget("user:2", "username") == "bob"
     assert Users(store).people([BOB]) == {}
+
+
+def test_a_lost_account_comes_back_whole_after_doctor_was_killed(site, store, capsys):
+    """A hash with a username alone looked as if nothing were lost: no sanction, no secret."""
+    imposed = Sanctions(store).of(BOB)
+    drain(store, "worker")
+    before = everything(site)
+    for moment in each_moment():
+        site.flushall()
+        write_all(site, before)
+        site.delete("user:2")
+        killed_before_write(moment, lambda: doctor_findings(capsys, "--fix"))
+        make_due(site)  # no lease is held
+        doctor_findings(capsys, "--fix")
+        assert doctor_findings(capsys)[0] == {}
+        assert Sanctions(store).of(BOB) == imposed
+        assert site.hget("auths", site.hget("user:2", "auth")) == "2"
 
 
 @pytest.mark.parametrize("state", [None, "banished"])
