@@ -1,6 +1,7 @@
 """Checks of posts, of their numbers and listings, and what killed processes leave of them."""
 
 import time
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -101,7 +102,7 @@ class PostChecks(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._unproven: set[Written] = set()  # missing posts of which nothing tells that they were published
+        self._missing = array("q")  # posts that are missing from their author's `updates:`
         self._suspects: list[int] = []  # posts that look like orphans
         self._readers = Readers(set(), set())  # of the posts that were put back
         self._noted: set[int] = set()  # the authors of whom the store has a note that they have losses
@@ -125,7 +126,7 @@ class PostChecks(Searcher):
                 self._repair_entry,
                 read=members,
             ),
-            replace(missing, at_end=partial(self._lost_with_others, missing)),
+            replace(missing, find=self._look_for_losses, at_end=partial(self._all_lost, missing)),
         ]
 
     def orphans(self) -> list[Check]:
@@ -191,15 +192,22 @@ class PostChecks(Searcher):
         """
         unlisted = self.unlisted(pids)
         listed = self.were_listed(unlisted)
-        self._unproven.update(one for one in unlisted if one not in listed)
         return [one for one in unlisted if one in listed]
 
-    def _lost_with_others(self, missing: Check) -> Chunks:
-        """The posts that were looked at before one of the same author told of losses. Then the homes that may lack what
-        was put back are dropped, each once: a popular author has many. After a kill, the check of homes finds them."""
-        lost = [keys.post(one.pid) for one in self._unproven if one.author in self._authors_with_losses]
-        for names in batches(lost, AT_ONCE):
-            yield from missing.find(names)
+    def _look_for_losses(self, names: list[str]) -> Chunks:
+        """Finds nothing: a post that is put back drops lists, which tell of the losses of others. So all are looked at
+        before the first is put back."""
+        for pids in ids(self._store, names):
+            unlisted = self.unlisted(pids)
+            self.were_listed(unlisted)
+            self._missing.extend(one.pid for one in unlisted)
+            yield []
+
+    def _all_lost(self, missing: Check) -> Chunks:
+        """All posts of authors with losses. Then the homes that may lack what was put back are dropped, each once: a
+        popular author has many. After a kill, the check of homes finds them."""
+        for pids in batches(self._missing, AT_ONCE):
+            yield from missing.find([*map(keys.post, pids)])
         Delivery(self._store).drop_homes_of(self._readers)
         for_each(self._store, lambda pipe, author: queue_end_losses(pipe, keys.updates(author)), self._noted)
 
@@ -253,9 +261,9 @@ class PostChecks(Searcher):
 
     def _put_back(self, lost: Sequence[Written]) -> None:
         """Deliver posts again, but for the homes: this adds them to `updates:`. Each has a job, which a worker finishes
-        when this process dies. The losses of its author are noted before: what has told of them may be back then, and
+        when this process dies. The losses of all authors are noted before: what has told of them may be gone then, and
         the other posts would be taken for orphans."""
-        noted = {one.author for one in lost} - self._noted
+        noted = self._authors_with_losses - self._noted
         for_each(self._store, lambda pipe, author: queue_note_losses(pipe, keys.updates(author)), noted)
         self._noted |= noted
         for some in batches([one.pid for one in lost], TOGETHER):

@@ -13,6 +13,7 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 
 from accounts.signing_in.viewer import Viewer
+from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import confirmed, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
@@ -321,6 +322,23 @@ def test_after_a_kill_the_other_posts_of_an_author_with_losses_are_still_put_bac
     without_updates.delete("outbox")
     assert doctor(capsys, "--fix")[0] == 0
     assert without_updates.zrange("updates:3", 0, -1) == [str(pid) for pid in range(10, 200)]
+
+
+@pytest.mark.parametrize("writes", [10, 30, 60])
+def test_after_a_kill_the_posts_of_other_authors_with_losses_are_still_put_back(site, capsys, monkeypatch, writes):
+    """The global timeline alone told of these losses, and the first post that is put back drops it."""
+    monkeypatch.setattr(checks, "AT_ONCE", 5)
+    monkeypatch.setattr(post_checks, "AT_ONCE", 5)
+    written = {author: [*range(first, first + 10)] for author, first in ((ALICE, 10), (BOB, 30), (CAROL, 50))}
+    for author, pids in written.items():
+        write_posts(site, author, pids)
+        site.lpush("timeline", pids[-1])
+        site.delete(f"updates:{author}")
+    assert killed_before_write(writes, lambda: doctor(capsys, "--fix"))
+    site.delete("outbox")
+    assert doctor(capsys, "--fix")[0] == 0
+    for author, pids in written.items():
+        assert {*map(str, pids)} <= {*site.zrange(f"updates:{author}", 0, -1)}
 
 
 def test_the_lost_posts_of_many_authors_do_not_each_read_the_outbox(raw, capsys, round_trips):
