@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.timesince import timesince
 
-from retwis_site.exceptions import StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreRefused
 from retwis_site.features import features, searchers
 from retwis_site.jobs.worker import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, KeyNames, KeysMade
@@ -195,7 +195,7 @@ class Examination:
     found: int = 0
     repaired: int = 0
     examples: list[str] = field(default_factory=list)
-    refused: str = ""  # the error reply of the store that stopped the check: it could not run
+    refused: str = ""  # what stopped the check: an error reply of the store, or another process at the same thing
     _is_over: bool = field(default=False, init=False)
 
     def __len__(self) -> int:
@@ -210,7 +210,7 @@ class Examination:
                     for finding in chunk:
                         self._note(finding)
                 yield
-        except StoreRefused as error:  # such as a key of the wrong type, which has a check of its own
+        except (StoreRefused, LeaseEnded) as error:  # such as a key of the wrong type, which has a check of its own
             self.refused = str(error)
         self.keys.add(made)
 

@@ -207,6 +207,17 @@ def test_roles_stay_in_the_hashes_of_users_when_staff_is_lost(site, store, capsy
     assert Roles(store).staff() == {ALICE: Role.ADMIN, 3: Role.MODERATOR}
 
 
+def test_a_person_whom_another_process_changes_stops_one_check_and_not_all(site, capsys, no_waiting):
+    site.hset("user:1", "role", "moderator")
+    site.zrem("users_by_time", "carol")
+    site.set("lease:sanctions:1", "")
+    assert f"could not run: {USERS}: another process is changing this: try again" in complaints(capsys, "--fix")
+    assert site.zscore("users_by_time", "carol")
+    site.delete("lease:sanctions:1")
+    doctor_findings(capsys, "--fix")
+    assert site.hget("user:1", "role") == "admin"
+
+
 def test_what_is_no_role_in_staff_has_no_repair_and_the_role_of_the_user_stays(site, capsys):
     site.hset("staff", "1", "queen")
     assert doctor_findings(capsys, "--fix")[0] == {USERS: 1}
