@@ -140,6 +140,14 @@ SERVERS = {
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobody_waits_for_what_is_paused() -> Iterator[None]:
+    """A process looks once whether another one has ended, which a test has paused. In a `Schedule` each look is a
+    turn."""
+    with mock.patch.multiple(outbox, LOOKS=1, LOOKS_EVERY=0):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
     """Everything that any thread sends during a test. Checks for every test that each command names one key, and that

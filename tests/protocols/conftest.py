@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from retwis_site.jobs import outbox
 from tests.support.protocols.small_site import Acts
 from timeline.posts import checks as post_orphans
 
@@ -13,13 +12,6 @@ from timeline.posts import checks as post_orphans
 @pytest.fixture(autouse=True)
 def cleanup_waits_for_nobody(monkeypatch):
     monkeypatch.setattr(post_orphans, "time", SimpleNamespace(time=time.time, sleep=lambda seconds: None))
-
-
-@pytest.fixture(autouse=True)
-def nobody_waits_for_what_is_paused(monkeypatch):
-    """A process looks once whether another one has ended that is paused. In a `Schedule` each look is a turn."""
-    monkeypatch.setattr(outbox, "LOOKS", 1)
-    monkeypatch.setattr(outbox, "LOOKS_EVERY", 0)
 
 
 @pytest.fixture

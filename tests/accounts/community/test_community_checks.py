@@ -207,7 +207,7 @@ def test_roles_stay_in_the_hashes_of_users_when_staff_is_lost(site, store, capsy
     assert Roles(store).staff() == {ALICE: Role.ADMIN, 3: Role.MODERATOR}
 
 
-def test_a_person_whom_another_process_changes_stops_one_check_and_not_all(site, capsys, no_waiting):
+def test_a_person_whom_another_process_changes_stops_one_check_and_not_all(site, capsys):
     site.hset("user:1", "role", "moderator")
     site.zrem("users_by_time", "carol")
     site.set("lease:sanctions:1", "")

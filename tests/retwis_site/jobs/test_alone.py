@@ -14,8 +14,8 @@ KEY = "lease:thing:7"
 
 
 @pytest.fixture(autouse=True)
-def nobody_sleeps(monkeypatch):
-    monkeypatch.setattr(outbox, "LOOKS_EVERY", 0)
+def several_looks(monkeypatch):
+    monkeypatch.setattr(outbox, "LOOKS", 5)
 
 
 def test_it_is_of_one_process_until_the_block_ends(store, raw):

@@ -55,7 +55,7 @@ def test_a_notice_without_cause_is_an_orphan(raw, capsys, notice):
         lambda raw: raw.hset("post:2", "user_id", "x"),
     ],
 )
-def test_cleanup_leaves_a_notice_whose_cause_doctor_brings_back(raw, store, capsys, damage):
+def test_cleanup_leaves_a_notice_whose_cause_doctor_brings_back(raw, store, capsys, damage, no_waiting):
     Reposts(store).repost(1, 1, 2)
     raw.zadd("notices:2", {"repost:1:1": LONG_AGO})
     before = raw.zrange("notices:2", 0, -1, withscores=True)
