@@ -58,7 +58,7 @@ class _Forms(HTMLParser):
                 self.found[attributes["formaction"]] = self._fields
         elif tag == "input" and "name" in attributes:
             self._fields[attributes["name"]] = attributes.get("value", "")
-        elif tag == "textarea":
+        elif tag == "textarea" and "name" in attributes:
             self._textarea = attributes["name"]
             self._fields[self._textarea] = ""
 
@@ -67,7 +67,7 @@ class _Forms(HTMLParser):
             self._fields[self._textarea] += data
 
     def handle_endtag(self, tag):
-        if tag == "textarea":
+        if tag == "textarea" and self._textarea is not None:
             self._fields[self._textarea] = self._fields[self._textarea].removeprefix("\n")
             self._textarea = None
 
