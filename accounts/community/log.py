@@ -8,7 +8,7 @@ dies. So no act is without a line, and no line tells of an act that was never do
 import json
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
 from accounts.users.entities import OPERATOR
 from accounts.users.repository import is_deleted
@@ -17,7 +17,7 @@ from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
 from retwis_site.store.client import Pipe, Repository
-from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
+from retwis_site.store.ids import LARGEST_ID, integer, known_fields, nonce, note_bad
 from retwis_site.store.replies import Result
 
 EVIDENCE = "act:"  # what the name of such a field begins with
@@ -73,8 +73,7 @@ def evidence_of(act_id: str) -> str:
 def read_act(key: str, line: str) -> Act | None:
     """The act of a stored line, without fields that a newer version has written; None for any other text."""
     try:
-        stored = dict(json.loads(line))
-        act = Act(**{one.name: stored[one.name] for one in fields(Act) if one.name in stored})
+        act = Act(**known_fields(Act, line))
     except (ValueError, TypeError, RecursionError):
         note_bad(key, line)
         return None

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store, answer, answers, remove_unchanged
-from retwis_site.store.ids import digest_of, note_bad, parse_number, stored_names
+from retwis_site.store.ids import digest_of, known_fields, note_bad, parse_number, stored_names
 
 # ---- Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name ->
 # JSON.
@@ -105,8 +105,8 @@ class Applications(Repository):
             self._store.zrem(keys.applicants(), asked.member)
 
     def forget(self, read: Mapping[str, str]) -> None:
-        """Remove applications, by their fields, that were read as these texts. One that was made since then stays.
-        Round trips as for `remove_unchanged`."""
+        """Remove applications that were read as these texts, each by its field. An application that was made since then
+        stays. Round trips as for `remove_unchanged`."""
         remove_unchanged(self._store, keys.applications(), read)
 
     def is_reserved(self, username: str) -> bool:
@@ -169,8 +169,7 @@ def stored_application(asked: Application) -> str:
 def read_application(text: str) -> Application | None:
     """Without fields that a newer version has written; None for a text that is no application."""
     try:
-        stored = dict(json.loads(text))
-        found = Application(**{one.name: stored[one.name] for one in fields(Application) if one.name in stored})
+        found = Application(**known_fields(Application, text))
     except (ValueError, TypeError, RecursionError):
         note_bad(keys.applications(), "an application")
         return None

@@ -5,10 +5,13 @@ a `stored_...` function. It skips a bad value, so that the good ones are still s
 """
 
 import hashlib
+import json
 import logging
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 from retwis_site.exceptions import IdInUse
 
@@ -53,6 +56,15 @@ def integer(score: float) -> int:
 
 
 # ---- what a key holds
+
+
+def known_fields(kind: type[Any], text: str) -> dict[str, Any]:
+    """The fields of this dataclass in a stored JSON object, of any types, without those that a newer version of the
+    site has added. Raises ValueError, TypeError and RecursionError for any other text."""
+    stored = json.loads(text)
+    if not isinstance(stored, dict):
+        raise TypeError("no JSON object")
+    return {one.name: stored[one.name] for one in fields(kind) if one.name in stored}
 
 
 def good_ids(texts: Sequence[str]) -> list[int] | None:
