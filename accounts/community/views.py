@@ -5,6 +5,7 @@ pages about the site, with the form by which admins change its words."""
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core import signing
 from django.core.validators import RegexValidator
@@ -363,7 +364,8 @@ SECONDS = 10  # longer than any process keeps the words
 @require_safe
 def about(request: RetwisRequest, template: str) -> HttpResponse:
     """A page of the site's own words."""
-    return form_page(request, f"accounts/community/site/{template}", {"site": request.viewer.site})
+    words = {"site": request.viewer.site, "checks_links": settings.LINK_CHECKS}
+    return form_page(request, f"accounts/community/site/{template}", words)
 
 
 @guards.open_to_frozen

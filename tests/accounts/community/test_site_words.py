@@ -228,6 +228,13 @@ STORED_AS = {
 PUBLIC = {"follow", "like", "repost"}
 
 
+def test_the_privacy_page_tells_that_pages_behind_links_are_read_where_they_are(browser, settings):
+    told = "the site reads their pages"
+    assert told in page_of(browser().get("/privacy/"))
+    settings.LINK_CHECKS = False
+    assert told not in page_of(browser().get("/privacy/"))
+
+
 def test_the_privacy_page_names_each_relation_and_who_sees_it(browser):
     page = text_of(browser().get("/privacy/"))
     [stored] = re.findall(r"Your posts with [^.]*\.", page)
