@@ -8,19 +8,20 @@ the page belongs to the same person. A worker looks at the pages when the profil
 import json
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from django.conf import settings
 
-from accounts.facts.fetching import linking_back
+from accounts.facts.fetching import DEADLINE, in_thread, linking_back
 from accounts.users.entities import User
 from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import LEASE, PUT_OFF, Claim, Outbox, job_id
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.linking import digits_move_before, is_host
 from retwis_site.store import keys
@@ -109,17 +110,31 @@ def save_profile(store: Store, me: User, name: str, bio: str, facts: Sequence[Fa
         job.hand_over()
 
 
+# ---- Looking: in threads, since a page may take all of DEADLINE. Meanwhile the worker goes on with other jobs.
+
+
+class Look(NamedTuple):
+    """A look at the pages of one member, under way or just ended."""
+
+    job: str  # which has begun it, and comes again for the answer
+    began: int  # unix seconds
+    answer: Future[set[str]]
+
+
+MOST_LOOKS = 8  # in a worker
+PART_OF_A_TURN = 0.1  # that a job waits for an answer, before it comes again
 JUST_NOW = 5  # seconds
+_looks: dict[tuple[int, str, str], Look] = {}  # by uid, the address of the profile, and the field `facts`
 # By uid and the address of the profile: the fields of the user as this worker has just left them, and the unix second
 # in which it began to look. Of many saves at once the others need no look.
 _looked_at: Memory[tuple[int, str], tuple[list[str | None], int]] = Memory(size=1000, seconds=JUST_NOW)
 
 
-def check_links(store: Store, claim: Claim) -> bool:
-    """The job `links:<uid>:<address of the profile, quoted>:<nonce>`: look which pages link back. Returns False when
-    the links have changed meanwhile: then it comes again. Two round trips, those of `Users.write` when something has
-    changed, and a request for each link, five seconds for all at most. One round trip when this worker has just
-    looked."""
+def check_links(store: Store, claim: Claim) -> object:
+    """The job `links:<uid>:<address of the profile, quoted>:<nonce>`: look which pages link back. Returns False while
+    they are asked, and when the links have changed meanwhile: then it comes again. PUT_OFF while there are MOST_LOOKS,
+    or another job asks the same. Two round trips, those of `Users.write` when something has changed, and a request for
+    each link, DEADLINE seconds for all at most. One round trip when this worker has just looked."""
     uid, profile = job_id(claim.name, 1), unquote(claim.name.split(":")[2])
     pipe, now = store.pipeline(), int(time.time())
     fields, saved = pipe.hmget(keys.user(uid), FIELDS), pipe.zscore(keys.outbox(claim.name), claim.name)
@@ -129,13 +144,38 @@ def check_links(store: Store, claim: Claim) -> bool:
     if looked_at == fields.value and (saved.value or 0) <= began:
         return True
     links, since = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}, _verified_of(uid, verified)
-    found = linking_back(links, profile) if settings.LINK_CHECKS else set()
+    asked = (uid, profile, text or "")
+    look = _looks.get(asked) or _begin(asked, Look(claim.name, now, Future()), links)
+    if look is None or (look.job != claim.name and not look.answer.done()):
+        claim.outbox.add_for_later(claim.name, LEASE)
+        return PUT_OFF
+    try:
+        found = look.answer.result(min(claim.turn * PART_OF_A_TURN, 2 * DEADLINE))
+    except TimeoutError:
+        return False
+    finally:
+        if look.answer.done():
+            _looks.pop(asked, None)
     right = {link: since.get(link, now) for link in sorted(found)}
     if right != since:
         verified = json.dumps(right)
         Users(store).write(uid, {"verified_links": verified})
-    _looked_at.put((uid, profile), ([text, verified], now))
+    _looked_at.put((uid, profile), ([text, verified], look.began))
     return store.hget(keys.user(uid), "facts") == text
+
+
+def _begin(asked: tuple[int, str, str], look: Look, links: set[str]) -> Look | None:
+    """Begin a look. None while there are too many; one whose answer nobody has fetched, since another worker has its
+    job, makes room."""
+    if len(_looks) >= MOST_LOOKS:
+        for ended in [one for one, old in _looks.items() if old.answer.done()]:
+            del _looks[ended]
+    if len(_looks) >= MOST_LOOKS:
+        return None
+    profile = asked[1]
+    answer = in_thread(lambda: linking_back(links, profile) if settings.LINK_CHECKS else set())
+    _looks[asked] = look = look._replace(answer=answer)
+    return look
 
 
 # ---- The personal download

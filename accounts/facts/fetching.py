@@ -41,7 +41,7 @@ class NotFetched(Exception):
 
 def linking_back(links: Iterable[str], profile: str) -> set[str]:
     """Those of these links whose pages link to the profile. All at once: DEADLINE seconds at most."""
-    asked = {link: _in_thread(lambda link=link: links_back(link, profile)) for link in links}  # type: ignore[misc]
+    asked = {link: in_thread(lambda link=link: links_back(link, profile)) for link in links}  # type: ignore[misc]
     until = time.monotonic() + DEADLINE
     found = set()
     for link, answer in asked.items():
@@ -53,7 +53,7 @@ def linking_back(links: Iterable[str], profile: str) -> set[str]:
     return found
 
 
-def _in_thread(work: Callable[[], T]) -> Future[T]:
+def in_thread(work: Callable[[], T]) -> Future[T]:
     """A daemon: no end of the process waits for it."""
     done: Future[T] = Future()
 

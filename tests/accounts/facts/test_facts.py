@@ -2,13 +2,18 @@
 
 import json
 import time
+from math import inf
+from threading import Event
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
 from accounts.facts import facts
 from accounts.facts.facts import MOST_FACTS, Fact
-from retwis_site.jobs.worker import drain
+from retwis_site.jobs import outbox
+from retwis_site.jobs.outbox import Claim
+from retwis_site.jobs.worker import drain, rounds
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import noted
@@ -31,6 +36,7 @@ def asked(monkeypatch):
         return found.back & set(links)
 
     monkeypatch.setattr(facts, "linking_back", linking_back)
+    monkeypatch.setattr(facts, "_looks", {})
     return found
 
 
@@ -201,3 +207,56 @@ def test_they_go_with_the_account(raw, store, alice, browser, asked):
     drain(store, "worker")
     delete_and_remove(store, alice)
     assert raw.hgetall("user:1").keys() <= {"username", "deleted"}
+
+
+def test_a_worker_goes_on_with_other_jobs_while_pages_are_asked(browser, raw, store, alice, asked, monkeypatch):
+    """Else each member who saves a link to a page that never answers holds up all jobs of the site for five seconds."""
+    monkeypatch.setattr(outbox, "TURN", 1.0)
+    others_are_done, waited = Event(), []
+
+    def linking_back(links, profile):
+        waited.append(others_are_done.wait(5))
+        return set(links)
+
+    monkeypatch.setattr(facts, "linking_back", linking_back)
+    for uid in range(11, 15):
+        raw.hset(f"user:{uid}", mapping={"username": f"u{uid}", "facts": json.dumps([["Web", SITE]])})
+        raw.zadd("outbox", {f"links:{uid}:{quote('https://x/', safe='')}:n": 1})
+    raw.zadd("outbox", {"name:1:x:n": 2})
+    for finished in rounds(store, "worker"):
+        if finished["name"]:
+            others_are_done.set()
+    assert waited == [True] * 4
+    assert all(json.loads(raw.hget(f"user:{uid}", "verified_links")).keys() == {SITE} for uid in range(11, 15))
+    assert noted(raw) == []
+
+
+def test_a_worker_asks_the_pages_of_few_members_at_once_and_of_the_others_later(raw, store, asked, monkeypatch):
+    monkeypatch.setattr(facts, "MOST_LOOKS", 2)
+    monkeypatch.setattr(outbox, "TURN", 1.0)
+    ended = Event()
+    monkeypatch.setattr(facts, "linking_back", lambda links, profile: set(links) if ended.wait(5) else set())
+    for uid in range(11, 15):
+        raw.hset(f"user:{uid}", mapping={"username": f"u{uid}", "facts": json.dumps([["Web", SITE]])})
+        raw.zadd("outbox", {f"links:{uid}:{quote('https://x/', safe='')}:n": 1})
+    raw.zadd("outbox", {f"links:11:{quote('https://x/', safe='')}:again": 1})  # of the same member: no second look
+    now = time.time()
+    for _ in rounds(store, "worker"):
+        if len([due for _, due in raw.zrange("outbox", 0, -1, withscores=True) if due > now + 30]) == 3:
+            ended.set()
+    assert sum(raw.hexists(f"user:{uid}", "verified_links") for uid in range(11, 15)) == 2
+    later = raw.zrange("outbox", 0, -1)
+    assert len(later) == 3
+    for job in later:
+        raw.zadd("outbox", {job: 1})
+    drain(store, "worker")
+    assert all(json.loads(raw.hget(f"user:{uid}", "verified_links")).keys() == {SITE} for uid in range(11, 15))
+    assert noted(raw) == []
+
+
+def test_doctor_waits_for_the_pages(raw, store, asked, monkeypatch):
+    monkeypatch.setattr(facts, "linking_back", lambda links, profile: set(links) if not Event().wait(0.3) else set())
+    raw.hset("user:11", mapping={"username": "u11", "facts": json.dumps([["Web", SITE]])})
+    claim = Claim(store, f"links:11:{quote('https://x/', safe='')}:n", attempt=2, turn=inf)
+    assert facts.check_links(store, claim) is True
+    assert json.loads(raw.hget("user:11", "verified_links")).keys() == {SITE}
