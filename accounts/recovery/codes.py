@@ -9,8 +9,8 @@ takes a code as a second factor: its reply tells one of two requests at once tha
 import secrets
 import time
 
-from accounts.users.entities import State, SuspendedLogin, User
-from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, state_now
+from accounts.users.entities import OPERATOR, Role, State, SuspendedLogin, User
+from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, role_of, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Repository
 from retwis_site.store.ids import digest_of, parse_id
@@ -78,24 +78,27 @@ def codes_in(fields: dict[str, str]) -> list[str]:
 #
 # `reset:<digest of the token>` has the user, the generation of the user's sessions, and the user's role. So a link also
 # ends with a password change, and with whatever else ends all sessions; and what a moderator made for a member opens no
-# account of staff. The user's hash names the newest link, which alone opens the account.
+# account of staff. It also has who of staff has made it, and ends when they may not make it any more. The user's hash
+# names the newest link, which alone opens the account.
 
 
 LIVES = keys.reset.lives  # seconds
 LONGEST_TOKEN = 100  # characters
 MADE_FOR = ("generation", "role")  # fields of a user; a link ends when one of them changes
+OF_MAKER = ("role", "deleted", "state", "state_until")  # fields of who has made it
 
 
 class ResetLinks(Repository):
     """All links."""
 
-    def make(self, uid: int) -> str:
+    def make(self, uid: int, by: int = OPERATOR) -> str:
         """The token of a new link for this user, 43 characters for an address. It ends those before it. Two round
         trips, three for an account that is deleted meanwhile."""
         token = secrets.token_urlsafe(32)
-        generation, role = self._store.hmget(keys.user(uid), MADE_FOR)
+        made_for = [field or "" for field in self._store.hmget(keys.user(uid), MADE_FOR)]
+        maker = [] if by == OPERATOR else [str(by)]
         pipe = self._store.pipeline()
-        pipe.set_ex(_key(token), f"{uid}:{generation or ''}:{role or ''}", LIVES)
+        pipe.set_ex(_key(token), ":".join([str(uid), *made_for, *maker]), LIVES)
         pipe.hset(keys.user(uid), {"reset_link": _digest(token)})
         deleted = pipe.hget(keys.user(uid), "deleted")
         pipe.execute()
@@ -106,14 +109,29 @@ class ResetLinks(Repository):
     def owner(self, token: str) -> User | None:
         """The user whose password the link sets; None when it was used, has ended or never was. Two round trips. Raises
         SuspendedLogin."""
-        text, _, made_for = (self._store.get(_key(token)) or "").partition(":")
-        uid = parse_id(text)
+        text, *told = (self._store.get(_key(token)) or "").split(":")
+        uid, made_for, maker = parse_id(text), told[: len(MADE_FOR)], told[len(MADE_FOR) :]
         if uid is None:
             return None
-        *about, generation, role, newest = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
-        if made_for != f"{generation or ''}:{role or ''}" or newest not in (None, _digest(token)):
+        by = parse_id(maker[0]) or 0 if maker else None
+        pipe = self._store.pipeline()
+        stored = pipe.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
+        of_maker = None if by is None else pipe.hmget(keys.user(by), OF_MAKER)
+        pipe.execute()
+        *about, generation, role, newest = stored.value
+        if made_for != [generation or "", role or ""] or newest not in (None, _digest(token)):
+            return None
+        if by is not None and of_maker is not None and not _may_make(by, of_maker.value, role_of(uid, role)):
             return None
         return _let_in(uid, about)
+
+
+def _may_make(by: int, fields: list[str | None], role: Role) -> bool:
+    """Whether who has these fields OF_MAKER may make a link for a person of this role."""
+    own, deleted, *imposed = fields
+    ranks, state = [*Role], state_now(by, *imposed)
+    acts = deleted is None and state not in (State.FROZEN, State.SUSPENDED)
+    return acts and ranks.index(role_of(by, own)) > ranks.index(role)
 
 
 def _digest(token: str) -> str:

@@ -549,7 +549,8 @@ lease = OfText(
 
 reset = OfText(
     "reset:<digest>", String(),
-    "a link for a new password, by the hash of its token: `<uid>:<generation>:<role>`, EX one day", FIXED, lives=DAY,
+    "a link for a new password, by the hash of its token: `<uid>:<generation>:<role>`, and `:<uid>` of the moderator "
+    "or admin who has made it, EX one day", FIXED, lives=DAY,
 )
 throttle = OfTwo(
     "throttle:<limit>:<who>", ZSet(ANY, OTHER),

@@ -20,7 +20,15 @@ from accounts.community.views import days_of
 from accounts.facts.facts import facts_of
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import for_acting, for_forms, login_required, page_of_form, staff_required
+from accounts.signing_in.guards import (
+    confirm_first,
+    for_acting,
+    for_forms,
+    is_confirmed,
+    login_required,
+    page_of_form,
+    staff_required,
+)
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.signing_in.viewer import Viewer
@@ -335,6 +343,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     if not may_see(store, me.uid, record.user.uid):
         return _about_oneself(request)
     act, them = request.POST.get("act", ""), record.user
+    if act == "link" and request.viewer.checked.has_factor and not is_confirmed(request):
+        return confirm_first(request)  # it opens an account, past its own second factor
     place, make = FORMS.get(act, SANCTION)
     form = make(typed(request))
     posts = queue.posts_of(store, them.uid, before)
@@ -402,7 +412,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: s
         Sanctions(store).lift(them.uid, me.uid, reason, shown)
     elif act == "link":
         Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
-        return reverse("reset", args=[ResetLinks(store).make(them.uid)])
+        return reverse("reset", args=[ResetLinks(store).make(them.uid, me.uid)])
     elif isinstance(form, SanctionForm):
         Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, form.until, me.uid, shown)
     return ""
