@@ -18,7 +18,7 @@ from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreR
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
-from retwis_site.store.ids import integer, parse_id, parse_number
+from retwis_site.store.ids import integer, nonce, parse_id, parse_number
 
 # ---- When a worker last ran, so that people notice when none does.
 
@@ -152,6 +152,40 @@ def alone(store: Store, what: str) -> Iterator[Store]:
     finally:
         with suppress(StoreError):  # it ends by itself
             leased.unlink(key)
+
+
+class LongLease:
+    """What `alone` is for a work of seconds, for one that takes longer: no other process begins it until its `end`, or
+    until LEASE has passed since it was renewed last. `store`: for what may only be written meanwhile."""
+
+    def __init__(self, store: Store, what: str) -> None:
+        self._lease = Lease(WORKER_GIVES_UP)
+        self.store = LeasedStore(store, self._lease)
+        self._key = keys.lease(what)
+        self._mine = nonce()
+        self._renewed_at = time.monotonic()
+
+    def begin(self) -> bool:
+        """Returns False when another process is at work. One round trip."""
+        return bool(self.store.set_nx_ex(self._key, self._mine, LEASE))
+
+    def renew(self) -> bool:
+        """To be called between two parts. Returns False when it has ended, so that another process may have begun. Two
+        round trips, each RENEWS_EVERY seconds: no other process begins between them, since this one sends none after
+        its own lease."""
+        if time.monotonic() - self._renewed_at > RENEWS_EVERY:
+            with self._lease.renewed(WORKER_GIVES_UP):
+                if self.store.get(self._key) != self._mine:
+                    return False
+                self.store.expire(self._key, LEASE)
+            self._renewed_at = time.monotonic()
+        return True
+
+    def end(self) -> None:
+        """Let others begin. Two round trips."""
+        with suppress(StoreError):  # it ends by itself
+            if self.store.get(self._key) == self._mine:
+                self.store.unlink(self._key)
 
 
 class Outbox(Repository):

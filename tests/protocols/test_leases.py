@@ -46,7 +46,6 @@ from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import Posts, delete_by_staff
-from timeline.search import rebuilding
 from timeline.search.rebuilding import Rebuilding
 
 pytestmark = pytest.mark.indexed
@@ -336,7 +335,7 @@ def test_a_worker_changes_nothing_after_its_lease(store, raw, begun, begin, minu
 
 def test_a_reindex_changes_nothing_after_its_lease(store, raw, minutes, monkeypatch):
     """Another run begins a minute later, and ends."""
-    monkeypatch.setattr(rebuilding, "RENEWS_EVERY", 0)
+    monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
 
     def reindex():
         running = Rebuilding(store)

@@ -5,12 +5,16 @@ jobs `restore:<pid>:...` in the outbox, the claim of each id (HSETNX `user_id`),
 commit), the threads, quotes and tags in which the posts stand, and the jobs are removed. Homes and the global timeline
 are dropped at the end. A job `lists:<uid>:...` covers that: each chunk adds its own before it commits, and then removes
 that of the chunk before. `cleanup` leaves a hash alone while its job is in the outbox.
+
+One run at a time restores an account (`only_run`): a second one would not see what the first one still writes, and take
+its jobs for those of a killed run.
 """
 
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from math import inf
@@ -23,10 +27,10 @@ from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import ANIMATED, Mark, Pictures
 from accounts.users.repository import Users, ask_owners
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import NotDone, StoreError
 from retwis_site.features import Line
 from retwis_site.http.url_converters import UsernameConverter
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
+from retwis_site.jobs.outbox import LEASE, OWNER_GIVES_UP, READ_AT_ONCE, Claim, LongLease, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
@@ -248,6 +252,30 @@ def _score(line: Line) -> float:
 # ---- Restoring
 
 
+class AlreadyRestoring(NotDone):
+    """Another process restores this account, or was killed less than LEASE seconds ago."""
+
+    def __str__(self) -> str:
+        return f"Another process imports into this account. If it was killed, run this again in {LEASE} seconds."
+
+
+@contextmanager
+def only_run(store: Store, uid: int) -> Iterator[Callable[[], None]]:
+    """For the time of the block no other process restores this account. Yields what `Restoring` calls before each part.
+    Both raise AlreadyRestoring. Three round trips."""
+    lease = LongLease(store, f"import_account:{uid}")
+
+    def require(is_mine: bool) -> None:
+        if not is_mine:
+            raise AlreadyRestoring
+
+    require(lease.begin())
+    try:
+        yield lambda: require(lease.renew())
+    finally:
+        lease.end()
+
+
 def _digest(when: int, body: str) -> bytes:
     return blake2b(f"{when}:{body}".encode(), digest_size=8).digest()
 
@@ -257,11 +285,13 @@ def _as_it_is(post: OldPost) -> OldPost:
 
 
 class Restoring:
-    """Adds posts to an account: `begin`, `write` with each chunk, the oldest posts first, then `finish`."""
+    """Adds posts to an account: `begin`, `write` with each chunk, the oldest posts first, then `finish`. `renew`: what
+    `only_run` yields."""
 
-    def __init__(self, store: Store, uid: int) -> None:
+    def __init__(self, store: Store, uid: int, renew: Callable[[], object] = lambda: None) -> None:
         self._store = store
         self._uid = uid
+        self._renew = renew
         self._outbox = Outbox(store)
         self._ids = post_ids(store)
         self._present: dict[bytes, list[int]] = defaultdict(list)  # the ids of the author's posts, by their digests
@@ -283,6 +313,7 @@ class Restoring:
             self._outbox.done(job)
         updates = keys.updates(self._uid)
         for rows in newest_first(self._store, updates):
+            self._renew()
             posts = Posts(self._store).read(stored_ids(updates, [member for member, _ in rows]))
             for post in posts:
                 self._present[_digest(post.time, post.body)].append(post.pid)
@@ -292,13 +323,14 @@ class Restoring:
         with its pictures as they are here; None for one that is left out. Some 20 round trips, and one more for each
         post with pictures; more when ids are taken. Raises StoreError when the store was too slow."""
         absent = [post for post in posts if not self._takes_present(post)]
-        missing = [post for one in absent if (post := brought(one)) is not None]
+        missing = [post for one in absent if (post := self._brought(one, brought)) is not None]
         if not missing:
             return 0
         self.conversation.find(missing)
         keeping = {post.pid: post for post in missing if self._may_keep(post.pid)}
         if keeping:
             self._wait_for_posts_under_way()
+        self._renew()
         leased = owned(self._store)  # a worker may remove the jobs later, and `cleanup` the claims
         self._cover_lists()
         claimed = self._claimed(leased, keeping)
@@ -312,6 +344,11 @@ class Restoring:
         self._post_jobs.clear()
         del self._lists_jobs[:-1]
         return len(claimed)
+
+    def _brought(self, post: OldPost, brought: Callable[[OldPost], OldPost | None]) -> OldPost | None:
+        """To decode its pictures may take seconds."""
+        self._renew()
+        return brought(post)
 
     def finish(self) -> None:
         """Drop the lists that lack the posts: their next read finds them. One round trip for each 2048 followers, and

@@ -6,7 +6,6 @@ that indexes it (`Indexing`), and written again at the end. A store without an i
 remove. A run that was killed goes on below the range that it has written last.
 """
 
-import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -14,14 +13,13 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from retwis_site.exceptions import NotDone
-from retwis_site.jobs.lease import Lease, LeasedStore
-from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY, WORKER_GIVES_UP
+from retwis_site.jobs.outbox import LEASE, LongLease
 from retwis_site.maintenance import checks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, batches, in_order
 from retwis_site.store.client import Store, answer, answers, for_each
-from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
+from retwis_site.store.ids import LARGEST_ID, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import PostChecks, at_work_on
 from timeline.search import index
@@ -41,13 +39,11 @@ class Rebuilding:
     """Writes the index anew: `begin`, then iterate to write a range a step. `posts`: how many were found."""
 
     def __init__(self, store: Store) -> None:
-        self._lease = Lease(WORKER_GIVES_UP)
-        self._store = LeasedStore(store, self._lease)
+        self._lease = LongLease(store, LEASE_OF)
+        self._store = self._lease.store
         self._indexing = index.Indexing(self._store)
         self._pids: Sequence[int] = ()
         self._left: list[index.Range] = []
-        self._mine = nonce()  # what the lease says
-        self._renewed_at = 0.0
         self._has_index = True
 
     @property
@@ -61,9 +57,8 @@ class Rebuilding:
         """Find all posts, and divide those with ids from the time into ranges. Raises AlreadyReindexing.
 
         Two round trips for each 500 keys of the store; one more for each in a store with ids from the time."""
-        if not self._store.set_nx_ex(keys.lease(LEASE_OF), self._mine, LEASE):
+        if not self._lease.begin():
             raise AlreadyReindexing
-        self._renewed_at = time.monotonic()
         last = parse_number(self._store.hget(keys.search_index(), index.LAST) or "")
         if last is None:
             forget_progress(self._store)
@@ -96,8 +91,7 @@ class Rebuilding:
             self._renew()
             self._store.hdel(keys.search_index(), index.LAST)
         finally:
-            if self._store.get(keys.lease(LEASE_OF)) == self._mine:
-                self._store.unlink(keys.lease(LEASE_OF))
+            self._lease.end()
 
     def _all_posts(self) -> Sequence[int]:
         """The ids of all posts, reposts and deleted ones included, in their order. 24 bytes each meanwhile, then 8."""
@@ -162,13 +156,8 @@ class Rebuilding:
             for_each(self._store, lambda pipe, field: pipe.hdel(keys.search_index(), field), late)
 
     def _renew(self) -> None:
-        """Two commands, and no other run begins between them: this process sends none after its own lease."""
-        if time.monotonic() - self._renewed_at > RENEWS_EVERY:
-            with self._lease.renewed(WORKER_GIVES_UP):
-                if self._store.get(keys.lease(LEASE_OF)) != self._mine:
-                    raise AlreadyReindexing
-                self._store.expire(keys.lease(LEASE_OF), LEASE)
-            self._renewed_at = time.monotonic()
+        if not self._lease.renew():
+            raise AlreadyReindexing
 
 
 def forget_progress(store: Store) -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.facts.facts import Fact, save_profile
+from retwis_site.jobs import outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
@@ -18,7 +19,7 @@ from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
+from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 from timeline.account_data.download import export
 from timeline.account_data.restoring import NamedPost, named
 from timeline.posts.checks import PostChecks
@@ -220,6 +221,53 @@ def test_a_damaged_file_changes_nothing(raw, alice, download, tmp_path, change, 
 # ---- killed and disturbed runs
 
 
+def a_minute_passes(raw):
+    """The lease of a killed run ends."""
+    raw.delete("", *raw.keys("lease:import_account:*"))
+
+
+@pytest.mark.parametrize("free", [{1, 2}, {11, 12}])
+def test_of_two_runs_at_once_one_writes_and_the_other_says_so(raw, store, alice, download, free, monkeypatch):
+    """Each would have brought back all posts, since it has looked before the other one wrote."""
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+    path = download([(pid, when, text) for pid, (_, when, text) in zip(sorted(free, reverse=True), TWO, strict=True)])
+    refused = 0
+    for number in each_moment():
+        raw.delete("outbox", *raw.keys("post:*"), "updates:1", "next_post_id")
+        raw.set("next_post_id", 5)
+        with before_round_trip(number, lambda: attempted(path)) as second:
+            first = attempted(path)
+        assert {first, *second} <= {REFUSED, ""}
+        refused += REFUSED in {first, *second}
+        assert [text for _, _, text in posts_of(raw, 1)] == ["sooner", "later"], number
+        assert raw.keys("lease:*") == []
+    assert refused > 15
+
+
+REFUSED = "Another process imports into this account"
+
+
+def attempted(path):
+    """The beginning of what a refused run says."""
+    try:
+        import_account(path, "--into-existing")
+    except CommandError as error:
+        return str(error).partition(".")[0]
+    return ""
+
+
+def test_a_run_that_was_stopped_for_a_minute_does_not_go_on_beside_the_next(raw, store, alice, download, monkeypatch):
+    monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
+
+    def another_begins():
+        raw.set("lease:import_account:1", "another")
+
+    with before_round_trip(8, another_begins):
+        assert attempted(download(TWO)) == REFUSED
+    assert posts_of(raw, 1) == []
+    assert raw.get("lease:import_account:1") == "another"
+
+
 def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, alice, bob, download, capsys):
     """Without a worker between them; with one: tests/protocols/killed."""
     Follows(store).follow(2, 1)
@@ -228,6 +276,7 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, al
     path = download([(40, "2023-11-14T22:13:24Z", "last"), *TWO])
     number = 0
     while killed_before_round_trip(number, lambda: import_account(path, "--into-existing")):
+        a_minute_passes(raw)
         import_account(path, "--into-existing")
         texts = sorted((when, text) for _, when, text in posts_of(raw, 1))
         assert texts == [("1700000001", "sooner"), ("1700000002", "later"), ("1700000004", "last")]
@@ -445,6 +494,7 @@ def test_a_killed_run_is_completed_by_a_worker_and_by_the_next_run(raw, store, e
     register(store, "Alice")
     number = 0
     while killed_before_round_trip(number, lambda: import_account(path, "--into-existing")):
+        a_minute_passes(raw)
         for job in raw.zrange("outbox", 0, -1):
             raw.zadd("outbox", {job: LONG_AGO})
         drain(store, "a worker")

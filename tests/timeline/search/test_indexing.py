@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from retwis_site.jobs import outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.maintenance import checks
 from retwis_site.management.commands.deliver import POLL_EVERY
@@ -364,7 +365,7 @@ def test_what_was_indexed_before_a_run_was_killed_is_found_after_the_next(raw, s
 
 
 def test_a_run_that_was_stopped_for_a_minute_does_not_go_on_beside_the_next(raw, store, monkeypatch):
-    monkeypatch.setattr(rebuilding, "RENEWS_EVERY", 0)
+    monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
     write_post(raw, 1, "dogs")
     reindex()
     slow, ending = Rebuilding(store), Rebuilding(store)

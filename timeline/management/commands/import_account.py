@@ -1,6 +1,6 @@
 """`manage.py import_account FILE`"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
-from timeline.account_data.restoring import RestoredPictures, RestoredRelations, Restoring, restored
+from timeline.account_data.restoring import RestoredPictures, RestoredRelations, Restoring, only_run, restored
 from timeline.relations.relations import Follows
 
 
@@ -43,7 +43,8 @@ class Command(StoreCommand):
             with Path(options["file"]).open("rb") as file:
                 download = read(file)
                 user = self._existing(store, download) if options["into_existing"] else self._new(store, download)
-                self._import(store, user, download)
+                with only_run(store, user.uid) as renew:
+                    self._import(store, user, download, renew)
         except OSError as error:
             raise CommandError(f"The file could not be read: {error}") from error
 
@@ -66,14 +67,14 @@ class Command(StoreCommand):
         except NameTaken as error:
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing") from error
 
-    def _import(self, store: Store, user: User, download: Download) -> None:
+    def _import(self, store: Store, user: User, download: Download, renew: Callable[[], object]) -> None:
         lines = download.lines
         _complete_profile(store, user, download.account, _facts(lines["fact"]))
         relations = RestoredRelations(store, user.uid)
         unknown = _follow(store, user, [line["username"] for line in lines["following"]])
         hidden = relations.to_people(lines)
         relations.to_words(lines)
-        restoring = Restoring(store, user.uid)
+        restoring = Restoring(store, user.uid, renew)
         restoring.begin()
         pictures = RestoredPictures(store, user.uid, download.picture)
         pictures.to_profile(download.account)
