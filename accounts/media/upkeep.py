@@ -2,7 +2,6 @@
 the personal download, and what `doctor` and `cleanup` look for."""
 
 import base64
-import binascii
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -180,7 +179,7 @@ def remove_pictures(store: Store, uid: int) -> Iterator[None]:
 def _is_base64(value: object) -> bool:
     try:
         return isinstance(value, str) and bool(base64.b64decode(value, validate=True))
-    except binascii.Error:
+    except ValueError:
         return False
 
 

@@ -91,6 +91,10 @@ BAD_FIELDS = [
     ({**POST, "reply_to": "1"}, "reply_to must be a whole number"),
     ({**POST, "time": "2026-1-2T03:04:05Z"}, "time must be a time"),
     ({**FOLLOW, "since": None}, "since must be a time"),
+    *(
+        ({"type": "picture_file", "digest": "f" * 40, "size": "", "webp": webp}, "webp must be a WebP file in base64")
+        for webp in ("", "A", "+ß+=", None)
+    ),
     ({"type": "poll", "id": 1}, "the type 'poll' is unknown"),
 ]
 
