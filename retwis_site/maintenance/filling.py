@@ -27,6 +27,7 @@ from retwis_site.store.snowflake import SMALLEST
 AT_ONCE = 500  # keys that are read or removed in one round trip, and about the number of fields or members of each
 
 
+BEGINS_WITHIN = 60  # seconds until a run has marked the store for good
 PICTURES_AT_ONCE = 16  # of up to 640 KB
 
 
@@ -117,6 +118,8 @@ def begin(store: Store) -> str:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Returns the name of this run, for
     `require`. Raises CannotFill for a store with people."""
     refuse_people(store)
+    if not store.set_nx_ex(keys.next_user_id(), UNFINISHED, BEGINS_WITHIN):
+        refuse_people(store)  # somebody may have registered since then
     store.set(keys.next_user_id(), UNFINISHED)
     run = f"{UNFINISHED}-{nonce()}"
     store.set(keys.next_post_id(), run)

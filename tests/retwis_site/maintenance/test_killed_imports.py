@@ -1,13 +1,18 @@
 """An import that is killed anywhere completes when it is run again."""
 
-import pytest
-from django.core.management import call_command
+import contextlib
 
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.filling import Filling
+from retwis_site.store.client import connect
 from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.people import register
 from tests.support.stored_keys import everything
-from tests.support.stores.seam import killed_before_round_trip, stride
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 
 
 def without_secrets(raw):
@@ -81,3 +86,27 @@ def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tm
     assert before is None
     assert full_site.get("next_user_id") == str(full_site.hlen("users") + 1)
     assert full_site.hlen("auths") == 3
+
+
+def test_who_registers_while_a_run_begins_is_refused_or_stays(full_site, tmp_path):
+    """The site runs on the empty store, with its gate: it looks before each round trip."""
+    path, refused, stayed = tmp_path / "site.jsonl", 0, 0
+    export(path)
+
+    def dora_registers():
+        site.gate.close()
+        with contextlib.suppress(StoreError):
+            return register(site, "dora")
+
+    for number in range(12):
+        empty(full_site)
+        connect.cache_clear()
+        site = connect()
+        with before_round_trip(number, dora_registers) as dora, contextlib.suppress(CommandError):
+            import_(path)
+        has_registered = any(dora)
+        assert full_site.hexists("users", "dora") == has_registered, number
+        refused += not has_registered
+        stayed += has_registered
+    assert refused
+    assert stayed
