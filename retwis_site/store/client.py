@@ -392,6 +392,7 @@ _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
     (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES too."),
     (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
+    (redis.BusyLoadingError, "Wait until the server has loaded its data, and try again."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
 ]
 _OF_A_PROXY = {os.strerror(number) for number in errno.errorcode}  # what a Twemproxy replies for a server that is gone

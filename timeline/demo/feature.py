@@ -13,9 +13,11 @@ COMMUNITY = ("--users=200", "--posts=4000", "--follows=30")  # made in a second
 
 
 def _make_demo(store: Store, say: Callable[[str], None]) -> str:
-    """Seed an empty store. Returns how to log in. A seeding that was killed leaves keys but no user: --flush removes
-    these keys."""
+    """Seed an empty store. Returns how to log in. A seeding that was killed leaves keys but no name: --flush removes
+    these keys. A site that has lost its names has another first user, and stays."""
     if not store.hlen(keys.users()):
+        if store.hget(keys.user(1), "username") not in {None, settings.DEMO_USER}:
+            return "Nobody can log in: the store has lost all names. Run: manage.py doctor --fix"
         say("Making a demo community ...")
         call_command("seed", *COMMUNITY, "--flush", "--noinput", verbosity=0)
     if not store.hexists(keys.users(), settings.DEMO_USER):

@@ -12,6 +12,7 @@ from django.core.cache import caches
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.client import connect
+from tests.support.command_output import refuses
 from tests.support.http.page_text import page_of
 from tests.support.people import register
 from tests.support.processes.processes import wait_until
@@ -316,3 +317,8 @@ def test_after_a_timeout_other_requests_do_not_wait_for_the_store(browser, raw, 
     assert len(timeouts) == 1
     connect.cache_clear()  # as a second later, when commands are sent again
     assert browser().get("/timeline/").status_code == 200
+
+
+def test_a_command_says_that_a_server_which_loads_its_data_needs_time(raw):
+    with broken_store(redis.BusyLoadingError("Redis is loading the dataset in memory")):
+        refuses("Wait until the server has loaded its data, and try again", "doctor", verbosity=0)

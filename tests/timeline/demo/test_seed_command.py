@@ -11,6 +11,7 @@ from tests.support.command_output import refuses
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.demo import seeding
+from timeline.demo.feature import FEATURE
 from timeline.search.rebuilding import Rebuilding
 
 # ---- arguments
@@ -144,6 +145,16 @@ def test_a_seeding_that_was_killed_while_it_wrote_the_index_of_the_search_has_no
     with pytest.raises(SystemExit):
         seed()
     assert (raw.exists("users"), raw.exists("post:300")) == (0, 1)
+
+
+def test_serve_makes_no_demo_of_a_site_that_has_lost_its_names(raw, store, alice):
+    """It deleted all of the site."""
+    raw.delete("users")
+    before = everything(raw)
+    assert "manage.py doctor --fix" in FEATURE.before_serving(store, print)
+    assert everything(raw) == before
+    call_command("doctor", "--fix", verbosity=0)
+    assert raw.hgetall("users") == {"alice": "1"}
 
 
 def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, client):
