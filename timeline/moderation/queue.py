@@ -66,7 +66,8 @@ class OpenReports(NamedTuple):
 
 def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     """The newest READ open reports below this id, grouped, without those about the viewer that are left to others.
-    Three round trips; one more with some about the viewer."""
+    What is reported of a person stands together, where the newest of it would. Three round trips; one more with some
+    about the viewer."""
     reports = Reports(store).open(before, READ)
     own = [one for one in reports if one.about.whom == me]
     left = 0 if not own or may_see(store, me, me) else len(own)
@@ -116,9 +117,10 @@ def alike(report: Report, known: Iterable[tuple[Reported, str]]) -> list[Reporte
 
 def _named(reports: Sequence[Report], names: dict[int, str], me: int) -> list[Reported]:
     """With names; without those of the people who have reported the viewer."""
-    groups, of_person = _by_thing(reports), Counter(report.about.whom for report in reports)
+    of_person = Counter(report.about.whom for report in reports)
+    places = {whom: place for place, whom in enumerate(of_person)}
     found = []
-    for some in groups.values():
+    for some in sorted(_by_thing(reports).values(), key=lambda some: places[some[0].about.whom]):
         whom = some[0].about.whom
         told_by = [f"@{names[uid]}" for uid in dict.fromkeys(one.who for one in some) if uid and names[uid]]
         found.append(

@@ -71,8 +71,17 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(staff, caro
         r"Buy!.*Reported by @carol, @Alice · 2 reports · <time datetime=.*20\d\d, \d\d:\d\d UTC", older, re.S
     )
     assert 'href="/@bob/2/">See it in its thread' in newer
-    assert "?all=1" in newer
-    assert "Decide all 3 reports about @bob together" in older
+
+
+def test_what_is_reported_of_a_person_stands_under_one_heading_with_one_link_to_decide_all(staff, carol, store, raw):
+    dora = register(store, "dora")
+    for whom, pid in ((dora.user.uid, None), (BOB, None), (ALICE, None), (BOB, 1)):
+        last = report(store, CAROL if whom != ALICE else BOB, whom, pid)
+    page = page_of(staff.get("/moderation/"))
+    order = re.findall(r"<h2>.*?</h2>|Decide all.*?together|(?<=\d/\">)(?:<bdi>|A post by)[^<]*", page)
+    bob = ["<h2><bdi>@bob</bdi></h2>", "Decide all 3 reports about @bob together", "A post by @bob", "<bdi>@bob"]
+    assert order == [*bob, "<bdi>@Alice", "<bdi>@dora"]
+    assert f'href="/moderation/reports/{last.rid}/?all=1"' in page
 
 
 def test_a_report_whose_post_the_author_had_deleted_names_no_deletion_by_staff(staff, site, bob, store, raw):
