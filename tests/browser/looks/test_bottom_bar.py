@@ -1,5 +1,7 @@
 """On a phone the main links are a bar at the bottom. Wider screens have two columns, or three."""
 
+import itertools
+
 import pytest
 from playwright.sync_api import expect
 
@@ -72,6 +74,42 @@ def test_explore_is_in_the_bar_and_a_finger_finds_each_link_in_320_pixels(page):
     expect(links(page).filter(has_text="Explore")).to_be_visible()
     boxes = [link.bounding_box() for link in links(page).all()]
     assert all(box["width"] >= 44 and box["x"] >= 0 and box["x"] + box["width"] <= 320 for box in boxes)
+
+
+# Each word of the bar, and each icon with a word, as the pixels from left to right that it covers.
+WORDS = """
+() => [...document.querySelectorAll("header nav li a")].map((link) => {
+  const range = document.createRange(), number = link.querySelector(".number");
+  range.selectNodeContents(link.querySelector("span"));
+  const word = range.getBoundingClientRect(), { left, width } = link.getBoundingClientRect();
+  return {
+    word: [word.left, word.right],
+    icon: [left + width / 2 - 12, left + width / 2 + 12],
+    number: number ? number.getBoundingClientRect().right : 0,
+  };
+}).sort((one, other) => one.icon[0] - other.icon[0])
+"""
+APART = 3  # pixels between two words: a space of such small letters
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_in_the_bar_of_staff_no_word_touches_another_and_no_number_lies_over_the_next_icon(
+    page, store, alice, bob, language
+):
+    Roles(store).give(alice.user.uid, Role.MODERATOR)
+    report(store, alice.user.uid, bob.user.uid)
+    page.context.set_extra_http_headers({"Accept-Language": language})
+    page.reload()
+    # The fewest and the most that a number shows.
+    for waiting in ("1", "99+"):
+        page.evaluate("(it) => { document.querySelector('.to-moderation .number').firstChild.data = it; }", waiting)
+        bar = page.evaluate(WORDS)
+        assert len(bar) == 7
+        for one, following in itertools.pairwise(bar):
+            assert following["word"][0] - one["word"][1] >= APART, bar
+            assert one["number"] <= following["icon"][0], bar
+        assert bar[0]["word"][0] >= APART / 2
+        assert bar[-1]["word"][1] <= PHONE["width"] - APART / 2
 
 
 @pytest.mark.parametrize("width", [360, 320])
