@@ -208,7 +208,7 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
     kept = kept_fields(request) if request.method == "POST" else []
     if has_text(kept):
         text = _("Nothing was saved. Log in in another window, then send this form again.")
-        return error_page(request, 403, _("You are logged out"), text, kept)
+        return error_page(request, 403, _("You are logged out"), text, kept, login_at=reverse("login"))
     view = request.resolver_match.func if request.resolver_match else None
     return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
 

@@ -245,17 +245,24 @@ def _way_back(request: HttpRequest, kept: Sequence[KeptField]) -> list[KeptField
 
 
 def error_page(
-    request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
+    request: HttpRequest,
+    status: int,
+    title: str,
+    text: str,
+    kept: list[KeptField] | None = None,
+    undone_at: str = "",
+    login_at: str = "",
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends these fields again, and no cache keeps it.
-    `undone_at`: the address of a page on which the viewer can change that. Apps get JSON with the text."""
+    `undone_at`: the address of a page on which the viewer can change that. `login_at`: that of the login, beside the
+    form. Apps get JSON with the text."""
     if apps.is_of_app(request):
         return apps.refusal(status, text)
     has_form = bool(kept) or (status == 503 and request.method == "POST")
     fields = [*(kept or []), *(_way_back(request, kept or []) if has_form else [])]
     context = {"status": status, "title": title, "text": text, "kept": fields, "has_form": has_form}
     context |= {"foreign": _is_foreign(request), "uploads": is_upload(request.META)}
-    context |= {"request_id": current_request_id(), "undone_at": undone_at}
+    context |= {"request_id": current_request_id(), "undone_at": undone_at, "login_at": login_at}
     frame = frame_of_errors(request)
     answer = page(request, "retwis_site/error.html", {**FRAME_OF_NOBODY, **frame, **context}, status=status)
     if frame:

@@ -36,6 +36,7 @@ def test_a_form_with_text_is_shown_again_and_can_be_sent_after_the_login(browser
     before = everything(raw)
     page = page_of(client.post(address, form), 403)
     assert "Nothing was saved. Log in in another window, then send this form again." in page
+    assert '<a class="button quiet" href="/login/" target="_blank">Log in</a>' in page
     assert f'<form method="post" action="{address}"' in page
     for name, text in form.items():
         assert f'name="{name}"' in page
