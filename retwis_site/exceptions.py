@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class NotFound(Exception):
     """There is no user or post with this name or id, and never was."""
 
+    message: StrPromise = _("There is no user or page at this address.")  # the sentence on the page
+
 
 class Gone(Exception):
     """A user or post has been deleted, or staff shows nobody a user."""

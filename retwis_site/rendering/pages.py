@@ -379,7 +379,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = RECORD_NOT_FOUND if apps.is_of_app(request) else _("There is no user or page at this address.")
+    """404. Django's own exception, for an address that leads nowhere, says the same as ours."""
+    message = exception.message if isinstance(exception, NotFound) else NotFound.message
+    text = RECORD_NOT_FOUND if apps.is_of_app(request) else str(message)
     return error_page(request, 404, _("Page not found"), text)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
@@ -58,6 +60,8 @@ class UsedTag:
 
 class NoSuchTag(NotFound):
     """No post ever had this tag."""
+
+    message = _("No posts have this tag.")
 
 
 # ---- Merges the newest posts of several tags into one list.

@@ -42,7 +42,9 @@ def test_tags_of_other_scripts_have_addresses(browser, raw, alice):
 @pytest.mark.parametrize("name", ["never", "1", "a b", "a+b", "%23a", "a" * 101, "%00", "..", "_"])
 def test_a_tag_that_was_never_used_is_not_found(browser, raw, alice, name):
     write_tag(raw, "used", [])
-    assert "<h1>" in page_of(browser().get(f"/tags/{name}/"), 404)
+    page = page_of(browser().get(f"/tags/{name}/"), 404)
+    assert "<h1>" in page
+    assert "No posts have this tag." in page
 
 
 def test_a_tag_whose_posts_are_gone_has_an_empty_page(browser, raw, alice):
