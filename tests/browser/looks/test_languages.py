@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from accounts.users.names import NameIndex
 from tests.browser.support.steps import nothing_scrolls_sideways, post, stayed, stays
 from tests.browser.support.windows import PHONE
 from tests.support.people import PASSWORD
@@ -211,6 +212,32 @@ def test_no_button_takes_the_room_of_the_names_in_a_list_of_people(window, store
     page.goto("/people/")
     name = page.get_by_role("main").get_by_role("link", name=f"@{bob.user.username}", exact=True)
     assert name.bounding_box()["width"] > 110
+
+
+# The left edges, and the right ones, of the lines of a text.
+LINES = """(it) => {
+  const text = document.createRange();
+  text.selectNodeContents(it);
+  const boxes = [...text.getClientRects()];
+  return [boxes.map((box) => Math.round(box.left)), boxes.map((box) => Math.round(box.right))];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("language", "like"), [(ENGLISH, "نور الهدى بنت محمد "), (ARABIC, "Maximiliane of the long name ")]
+)
+def test_a_name_of_several_lines_is_aligned_with_the_page_whichever_way_it_is_read(
+    window, store, raw, alice, language, like
+):
+    NameIndex(store).edit(alice.user, (like * 3)[:50].strip(), "", None)
+    pid = publish(raw, store, alice, "A plain sentence.")
+    page = window(viewport=PHONE)
+    choose(page, language)
+    page.goto(f"/@{alice.user.username}/{pid}/")
+    name = page.get_by_role("article").locator(".author bdi").first
+    left, right = name.evaluate(LINES)
+    assert len(left) > 1
+    assert len(set(right if language == ARABIC else left)) == 1
 
 
 def test_every_way_in_the_bar_is_one_line_in_arabic(window):
