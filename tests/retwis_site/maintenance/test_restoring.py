@@ -49,7 +49,7 @@ def test_every_key_comes_back_unchanged_with_its_expiry(raw, store, tmp_path):
     restore(made)
     assert everything(raw) == before
     assert ttls(raw) == expiries
-    assert {"auths", "outbox", "set_aside", "throttle:post:1"} <= set(before)
+    assert {"auths", "outbox", "set_aside", "throttle:99:99"} <= set(before)
 
 
 def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monkeypatch):
