@@ -209,6 +209,7 @@ CHANGES = {
     "she allows an app": lambda s: Tokens(s).issue(Code(CAROL, "", "app", ("read",), OUT_OF_BAND)),
     "she posts": lambda s: Posts(s).publish(CAROL, NewPost("for @alice #tag", reply_to=1), "t"),
     "she edits": lambda s: Posts(s).edit(CAROL, 2, "for @alice #tag"),
+    "she deletes a post": lambda s: Posts(s).delete(CAROL, 2),
     "she reposts": lambda s: Reposts(s).repost(CAROL, 1, BOB),
     "she reads her notices": lambda s: Inbox(s, CAROL).set_read(7),
     "she pins": lambda s: Pins(s).pin(CAROL, 2),
@@ -247,12 +248,15 @@ def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(acts, store
             if not happened:
                 break
             finish_all_but_removals(store, raw)
-            assert_nothing_is_left(raw, step)
+            assert_nothing_is_left(store, raw, step)
 
 
-def assert_nothing_is_left(raw, where):
+def assert_nothing_is_left(store, raw, where):
     left = {field for field in raw.hgetall("user:3") if not field.startswith(("answer:", "session:"))}
     assert left == {"username", "deleted"}, where
+    for secret in ("secret3", *raw.hgetall("auths")):
+        user = Viewer(store, secret).user
+        assert not user.is_authenticated or user.uid != CAROL, where
     assert not raw.exists(f"credentials:{CAROL}"), where
     for kind in account_sets():
         assert not raw.exists(kind(CAROL)), (where, kind(CAROL))

@@ -1,7 +1,6 @@
 """The removal of a deleted account by a worker: follows, posts, home and entries go in chunks, beside other requests.
 What is left afterwards, `doctor` and `cleanup` remove."""
 
-import contextlib
 import io
 import threading
 import time
@@ -23,7 +22,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import NAMES, SECRETS, doctor_findings, findings_of
-from tests.support.people import LONG_AGO, log_in, register
+from tests.support.people import LONG_AGO, register
 from tests.support.removed_accounts import (
     ALICE,
     BOB,
@@ -37,7 +36,7 @@ from tests.support.stored_keys import drain_due, everything, follower_counts, ma
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 from timeline.posts import repository as post_removal
-from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.settling import DELETED_STAYS
 from timeline.relations import edges as edge_removal
@@ -56,12 +55,6 @@ def alice_with_twelve(store, raw, monkeypatch):
         Follows(store).follow(ALICE, uid)
     write_posts(raw, ALICE, range(1, 13))
     return raw
-
-
-def delete_before_round_trip(store, login, step, work):
-    """Do `work`. Before its round trip `step`, delete the account of `login`, and let a worker remove it."""
-    with before_round_trip(step, lambda: delete_and_remove(store, login)):
-        work()
 
 
 def assert_nothing_is_left(raw, uid):
@@ -267,15 +260,6 @@ def test_a_worker_delivers_no_post_of_a_deleted_account(store, site, alice, kind
     assert site.zscore("updates:1", "5") is None
 
 
-@pytest.mark.parametrize("step", range(5))
-def test_a_post_deleted_during_the_deletion_of_the_account_is_deleted(store, site, alice, step):
-    with contextlib.suppress(NoSuchPost, PostDeleted):
-        delete_before_round_trip(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
-    assert_nothing_is_left(site, ALICE)
-    assert site.hget("post:1", "body") == ""
-    assert noted(site) == []
-
-
 def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are_removed(store, site, alice):
     """After this request has read the user, and while it verifies the password."""
     NameIndex(store).edit(alice.user, "Alicia", "")
@@ -326,18 +310,6 @@ def test_a_registration_that_a_worker_finishes_after_the_deletion_keeps_the_look
     assert doctor_findings(capsys)[0] == {}
 
 
-@pytest.mark.parametrize("step", range(5))
-def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, site, alice, capsys, step):
-    delete_before_round_trip(store, alice, step, lambda: Sessions(store).end_all(ALICE))
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    for secret in (alice.secret, *site.hgetall("auths")):
-        user = Viewer(store, secret).user
-        assert not user.is_authenticated or user.uid != ALICE
-    assert doctor_findings(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())  # removes an entry of `auths` that was right when it was written
-    assert "1" not in site.hvals("auths")
-
-
 @pytest.mark.parametrize("step", range(2, 6))
 def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, site, alice, monkeypatch, step):
     with before_round_trip(1, lambda: delete_and_remove(store, alice)):
@@ -345,13 +317,6 @@ def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, sit
     drain_due(store, site)
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert noted(site) == []
-
-
-@pytest.mark.parametrize("step", range(4))
-def test_a_login_during_a_deletion_opens_nothing_and_leaves_nothing(store, site, alice, step):
-    delete_before_round_trip(store, alice, step, lambda: log_in(store))
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert "1" not in site.hvals("auths")
 
 
 # ---- `doctor` and `cleanup` after a deletion: they remove data that is left, and restore none. What a deleted
