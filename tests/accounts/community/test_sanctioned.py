@@ -188,11 +188,6 @@ def log_in(client):
     return client.post("/login/", {"username": "bob", "password": PASSWORD})
 
 
-def test_a_visitor_logs_in_first(site, browser):
-    assert browser().get("/appeal/")["Location"] == "/login/?next=%2Fappeal%2F"
-    assert browser().post("/appeal/", {"text": "Why?"}).status_code == 403
-
-
 def test_for_a_user_without_a_sanction_there_is_nothing_to_appeal(site, browser, bob):
     assert "There are no restrictions on your account." in browser(bob).get("/appeal/").content.decode()
     assert browser(bob).post("/appeal/", {"text": "Why?"}).status_code == 422

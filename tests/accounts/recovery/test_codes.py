@@ -125,13 +125,6 @@ def test_nobody_gets_codes_without_the_password_by_ending_all_other_sessions(bro
     assert stored(raw) == set()
 
 
-def test_the_page_is_for_users_and_nothing_of_it_is_cached(browser, store, alice):
-    assert browser().get(SETTINGS)["Location"] == "/login/?next=%2Fsettings%2Frecovery%2F"
-    client = browser(log_in(store))
-    for answer in (client.get(SETTINGS), client.post(SETTINGS)):
-        assert "no-store" in answer["Cache-Control"]
-
-
 @pytest.mark.parametrize("step", range(4))
 def test_a_process_that_dies_while_it_makes_codes_leaves_the_old_ones(store, raw, codes, step):
     old = stored(raw)

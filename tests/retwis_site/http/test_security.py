@@ -172,12 +172,12 @@ def test_only_answers_that_are_the_same_for_everyone_are_public(answers):
         assert ("Vary" in answers[what]) == varies, what
 
 
-@pytest.mark.parametrize(("password", "status"), [("wrong", 422), (PASSWORD, 302)])
-def test_no_cache_stores_the_answer_to_a_password_change(browser, alice, password, status):
-    form = {"password": password, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
-    response = browser(alice).post("/settings/password/", form)
-    assert response.status_code == status
-    assert response["Cache-Control"] == "private, no-store"
+@pytest.mark.parametrize("page", ["", "password/", "delete/", "recovery/"])
+def test_no_cache_stores_the_answer_to_a_form_of_the_settings(browser, alice, page):
+    form = {"name": "x" * 51, "bio": "", "password": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    for changes, status in (({}, 422), ({"name": "Ann", "password": PASSWORD}, 200 if page == "recovery/" else 302)):
+        answer = browser(alice).post(f"/settings/{page}", form | changes)
+        assert (answer.status_code, answer["Cache-Control"]) == (status, "private, no-store")
 
 
 def test_the_page_of_an_unexpected_error_shows_no_details(site, failing):

@@ -127,13 +127,6 @@ def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     assert page.count("csrfmiddlewaretoken") < 6
 
 
-def test_the_post_of_a_repost_cannot_be_liked(browser, posts, alice, raw):
-    raw.hset("post:20", mapping={"user_id": 2, "time": 1, "repost_of": 3})
-    raw.zadd("updates:2", {20: 20})
-    assert browser(alice).post("/@bob/20/like/").status_code == 404
-    assert not raw.exists("likes:1")
-
-
 @pytest.mark.parametrize("named", ["", "x", "0", "3-" * 500, "-3-", "3-x-2", "9" * 400])
 def test_a_cookie_may_hold_anything(posts, member, named, round_trips):
     member.get("/@bob/")

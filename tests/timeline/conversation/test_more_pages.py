@@ -173,12 +173,6 @@ def test_a_post_that_is_not_there_has_no_such_page(store, member, raw):
     assert of_each_page(member, PAGE, "/@bob/2/more/") == {410}  # also one that keeps its place in a thread
 
 
-def test_a_repost_has_no_such_page(browser, alice, raw):
-    raw.hset("post:20", mapping={"user_id": 2, "time": 1, "repost_of": 3})
-    raw.zadd("updates:2", {20: 20})
-    assert browser(alice).get("/@bob/20/more/").status_code == 404
-
-
 def test_behind_a_block_it_says_what_the_page_of_the_post_says(store, member):
     BlockedPeople(store).block(BOB, ALICE)
     assert of_each_page(member, "/@bob/3/", PAGE, "/@bob/", "/@bob/more/") == {403}

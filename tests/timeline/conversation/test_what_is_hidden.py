@@ -86,13 +86,6 @@ def test_posts_that_are_asked_for_together_show_no_more_of_a_hidden_person(store
     assert "post 2" not in str(together)
 
 
-def test_a_repost_has_no_history(browser, raw, alice, bob):
-    write_posts(raw, BOB, [1])
-    browser(alice).post("/@bob/1/repost/")
-    assert browser().get("/@Alice/2/history/").status_code == 404
-    assert browser().get("/@bob/1/history/").status_code == 200
-
-
 def test_a_quoted_post_has_the_same_links_as_on_its_own_page(browser, store):
     Posts(store).publish(BOB, NewPost("hello @Carol and @nobody", None, None), "one")
     Posts(store).publish(CAROL, NewPost("look", None, 1), "two")

@@ -83,13 +83,6 @@ def test_a_mute_that_has_ended_and_one_by_the_other_change_nothing(store, raw, p
     assert notices(raw) == [f"like:{pid}:1"]
 
 
-def test_a_kind_that_is_turned_off_gives_no_notice(store, raw, pid):
-    raw.hset("user:2", "quiet", "like mention")
-    Likes(store).like(ALICE, pid, BOB)
-    Follows(store).follow(ALICE, BOB)
-    assert notices(raw) == ["follow:2:1"]
-
-
 @pytest.mark.parametrize("is_reply", [False, True])
 def test_a_muted_thread_gives_no_notice(store, raw, pid, is_reply):
     if is_reply:

@@ -186,12 +186,6 @@ def test_a_post_that_is_not_there_is_not_found(browser, alice, alices_post, addr
     assert browser(alice).get(address).status_code == 404
 
 
-def test_a_repost_has_no_text_to_edit(browser, alice, alices_post, raw):
-    raw.hset("post:2", mapping={"user_id": 1, "time": LONG_AGO, "repost_of": 1})
-    raw.zadd("updates:1", {"2": 2})
-    assert browser(alice).get("/@alice/2/edit/").status_code == 404
-
-
 @pytest.mark.parametrize("page", ["edit", "history"])
 def test_a_deleted_post_has_neither_page(browser, alice, alices_post, store, raw, page):
     Posts(store).edit(1, 1, "second")

@@ -181,3 +181,11 @@ def test_a_repost_is_undone_and_not_deleted(store, raw, pid):
     with pytest.raises(NoSuchPost):
         Posts(store).delete(ALICE, own_post(raw, pid))
     assert own_post(raw, pid)
+
+
+@pytest.mark.parametrize("address", ["like/", "pin/", "more/", "edit/", "history/"])
+def test_a_repost_is_no_post_to_act_on(store, browser, alice, raw, pid, address):
+    Reposts(store).repost(ALICE, pid, BOB)
+    ask = browser(alice).post if address in ("like/", "pin/") else browser(alice).get
+    assert ask(f"/@alice/{own_post(raw, pid)}/{address}").status_code == 404
+    assert not raw.exists("likes:1")

@@ -372,12 +372,6 @@ def test_only_own_posts_can_be_pinned(browser, alice, bob, raw):
     assert raw.hget("user:2", "pinned") is None
 
 
-def test_a_repost_cannot_be_pinned(browser, alice, raw):
-    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "repost_of": 7})
-    raw.zadd("updates:1", {"1": 1})
-    assert browser(alice).post("/@Alice/1/pin/").status_code == 404
-
-
 def test_the_feed_has_a_pinned_post_in_its_place(browser, alice, raw):
     write_posts(raw, 1, range(1, 4))
     raw.hset("user:1", "pinned", 1)
