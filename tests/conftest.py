@@ -214,7 +214,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same upload is decoded once: a process takes most of a second, and many tests upload the same."""
+    """An upload is decoded in this process, and the same one once."""
     monkeypatch.setattr(pictures, "decoded", decoded_once)
 
 

@@ -109,14 +109,18 @@ def paths(store, rids):
             yield "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(given[part[1]]), str(pattern.pattern))  # noqa: B023
 
 
-def pages(browsers, store, rids, red):
-    """(who, path, HTML) of every page, also of those that a form leads to."""
+def consents():
+    """The addresses at which an app asks, without a password and with one."""
     registration = {"client_name": "T", "redirect_uris": "https://t.example/", "scopes": "read"}
     app = App().json("POST", "/api/v1/apps", registration)
     asked = {"client_id": app["client_id"], "response_type": "code", "redirect_uri": "https://t.example/"}
-    consents = [f"/oauth/authorize?{urlencode(asked | more)}" for more in ({}, {"force_login": "true"})]
+    return [f"/oauth/authorize?{urlencode(asked | more)}" for more in ({}, {"force_login": "true"})]
+
+
+def pages(browsers, store, rids, red):
+    """(who, path, HTML) of every page, also of those that a form leads to."""
     browsers["visitor"].post("/login/", {"username": "bob", "password": PASSWORD})  # the second factor is asked next
-    for path in (*paths(store, rids), *consents):
+    for path in (*paths(store, rids), *consents()):
         for who in browsers if path.count("/") < 4 else ("alice",):
             answer = browsers[who].get(path)
             if "html" in answer["Content-Type"]:
@@ -194,10 +198,9 @@ def again_after_a_failure(client, address, sent, **headers):
 
 @pytest.mark.parametrize("button", ["allow", "deny"])
 @pytest.mark.parametrize("number", [0, 1], ids=["without a password", "with one"])
-def test_an_answer_to_an_app_is_asked_for_again(site, raw, button, number):
+def test_an_answer_to_an_app_is_asked_for_again(raw, browser, alice, button, number):
     """Browsers let no form of an error page lead to another site: only that of the consent may."""
-    addresses = [path for who, path, _ in pages(*site) if path.startswith("/oauth/authorize?") and who == "alice"]
-    answer = again_after_a_failure(site[0]["alice"], addresses[number], {button: "1"})
+    answer = again_after_a_failure(browser(alice), consents()[number], {button: "1"})
     assert answer.status_code == 200
     assert "form-action" not in answer["Content-Security-Policy"]
     assert {name for one in Forms(answer.content.decode(), "").found for _, name, _ in one.buttons} >= {"allow", "deny"}

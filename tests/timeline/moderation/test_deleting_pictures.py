@@ -187,7 +187,7 @@ def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store
 
 
 @pytest.mark.parametrize("blocked", list(Shape))
-def test_a_blocked_picture_is_refused_in_every_shape_also_as_it_was_shown(store, alice, blocked):
+def test_a_blocked_picture_is_refused_in_every_shape_also_as_it_was_shown(store, alice, quick_decoder, blocked):
     file = io.BytesIO()
     drawn = Image.linear_gradient("L").rotate(30).resize((1200, 500))
     drawn.paste(Image.radial_gradient("L").resize((300, 300)), (450, 100))

@@ -138,6 +138,7 @@ def test_a_post_whose_deletion_a_server_has_lost_is_not_published_again(site, st
     assert "My secret" not in browser().get("/@bob/").content.decode()
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     "damage", [lambda raw: raw.hset("post:1", "user_id", "x"), lambda raw: raw.hdel("post:1", "user_id")]
 )
