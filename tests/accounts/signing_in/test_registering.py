@@ -1,7 +1,6 @@
 """Registering: the form, the keys that it writes, and names that are taken or that nobody may have."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +12,6 @@ from accounts.joining import joining
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
-from accounts.users.entities import NameTaken
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries
@@ -193,24 +191,6 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
     assert "The passwords do not match" in page
     assert PASSWORD not in page
     assert 'value="Alice"' in page
-
-
-def test_eight_registrations_of_one_name_at_once_make_one_user(store, raw):
-    def attempt(number: int) -> bool:
-        try:
-            Registration(store).register("Alice" if number % 2 else "aLICE", "hash")
-        except NameTaken:
-            return False
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        won = list(pool.map(attempt, range(8)))
-    assert won.count(True) == 1
-    uid = raw.hget("users", "alice")
-    assert raw.keys("user:*") == [f"user:{uid}"]
-    assert raw.hlen("auths") == 1
-    assert raw.zcard("users_by_time") == 1
-    assert raw.zcard("outbox") == 0
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):

@@ -118,13 +118,6 @@ def test_the_entry_costs_a_registration_no_round_trip(store, round_trips):
     assert len(round_trips(lambda: Registration(store).register("dora", "hash")).round_trips) == 8
 
 
-def test_a_registration_of_a_taken_name_adds_no_entry(store, alice, raw):
-    raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": "secret"})
-    add_overdue_job(raw, "user:2")
-    drain(store, "worker")
-    assert name_entries(raw) == {"alice:1": 0}
-
-
 def test_a_change_removes_the_old_name_and_keeps_the_username(store, alice, raw):
     for name, expected in [
         ("Ann", {"alice:1", "ann:1"}),

@@ -195,13 +195,6 @@ def test_posts_of_people_whom_staff_has_hidden_are_left_out(store, raw, state):
     assert best(store).pids == (2,)
 
 
-def test_a_frozen_author_stays(store, raw):
-    write_recent(raw, 1)
-    like(raw, 1, 2, 3)
-    raw.hset("user:1", "state", "frozen")
-    assert best(store).pids == (1,)
-
-
 def test_a_post_behind_the_newest_is_found_through_what_active_people_did(store, raw, alice, bob, monkeypatch):
     write_recent(raw, 1, uid=1)
     like(raw, 1, 2, 3)

@@ -236,15 +236,6 @@ def test_an_answer_that_mentions_gives_one_notice_each(store, raw, alice, bob, c
     assert raw.keys("notices:*") == []
 
 
-def test_an_edit_tells_new_people_and_takes_back_what_it_no_longer_says(store, raw, alice, bob, carol):
-    pid = publish(raw, store, alice, "Hi @bob")
-    Posts(store).edit(1, pid, "Hi @carol")
-    assert raw.keys("notices:*") == ["notices:3"]
-    assert raw.zrange("notices:3", 0, -1) == [f"mention:{pid}:1"]
-    Posts(store).edit(1, pid, "Hi")
-    assert raw.keys("notices:*") == []
-
-
 def test_the_author_of_an_answer_keeps_the_notice_though_the_name_goes(store, raw, alice, bob):
     pid = publish(raw, store, bob, "Hello")
     answer = Posts(store).publish(1, NewPost("Hi @bob", reply_to=pid), "t").pid

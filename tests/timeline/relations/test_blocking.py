@@ -131,11 +131,11 @@ def test_a_mute_of_something_else_is_refused(browser, alice, raw, fields):
     assert raw.keys("muted*") == []
 
 
-@pytest.mark.parametrize(("action", "fields"), [("block", {}), ("mute", {"what": "all"})])
-def test_nobody_blocks_or_mutes_themselves(browser, alice, raw, action, fields):
-    response = browser(alice).post(f"/@Alice/{action}/", fields, follow=True)
+@pytest.mark.parametrize(("action", "fields"), [("block", {}), ("mute", {"what": "all"}), ("follow", {})])
+def test_nobody_blocks_mutes_or_follows_themselves(browser, alice, raw, action, fields):
+    response = browser(alice).post(f"/@alice/{action}/", fields, follow=True)
     assert f"You cannot {action} yourself." in text_of(response)
-    assert raw.keys("blocked*") == raw.keys("muted*") == []
+    assert raw.keys("blocked*") == raw.keys("muted*") == raw.keys("following*") == []
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_unblock_and_unmute_stand_where_follow_was(store, member, bob):
     assert buttons(member, "/@bob/") == ["/@bob/follow/"]
 
 
-@pytest.mark.parametrize("action", ["block", "unblock", "mute", "unmute"])
+@pytest.mark.parametrize("action", ["block", "unblock", "mute", "unmute", "follow"])
 def test_an_unknown_person_is_not_found(browser, alice, action):
     assert browser(alice).post(f"/@nobody/{action}/").status_code == 404

@@ -83,27 +83,6 @@ def test_unfollowing_without_a_follow_is_harmless(browser, alice, bob, raw):
     assert raw.zcard("outbox") == 0
 
 
-def test_users_cannot_follow_themselves(browser, alice, raw):
-    response = browser(alice).post("/@alice/follow/", follow=True)
-    assert "You cannot follow yourself" in response.content.decode()
-    assert not raw.exists("following:1")
-
-
-def test_following_an_unknown_user_is_not_found(browser, alice, raw):
-    assert browser(alice).post("/@nobody/follow/").status_code == 404
-    assert raw.zcard("outbox") == 0
-
-
-def test_a_follow_adds_older_posts_to_the_home_and_an_unfollow_removes_them(browser, alice, bob):
-    reader, writer = browser(alice), browser(bob)
-    writer.post("/post/", {"body": "written before the follow", "token": "t"})
-    assert b"written before" not in reader.get("/").content
-    reader.post("/@bob/follow/")
-    assert b"written before" in reader.get("/").content
-    reader.post("/@bob/unfollow/")
-    assert b"written before" not in reader.get("/").content
-
-
 def test_the_mirror_is_made_to_match_the_truth(store, alice, bob, raw):
     raw.zadd("followers:2", {"1": 5})  # without the truth
     Edges(store, FOLLOW).finish("follow:1:2:x")

@@ -132,20 +132,14 @@ def test_the_site_works_over_tls_with_a_server_that_needs_no_password(use_the_si
         raw.execute_command("ACL", "SETUSER", acl_users.ADMIN, "resetpass", f">{acl_users.PASSWORDS[acl_users.ADMIN]}")
 
 
-def test_a_certificate_of_an_unknown_authority_is_refused(browser, tls, moved, caplog):
-    moved(url(tls))
+@pytest.mark.parametrize("trusted", ["those of the system", "another one, in the url"])
+def test_a_certificate_of_an_unknown_authority_is_refused(browser, tls, moved, caplog, tmp_path, trusted):
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    moved(url(tls) if "system" in trusted else url(tls, ssl_ca_certs=str(tmp_path / "other.pem")))
     line = log_line_of_a_503(browser, caplog)
     assert "certificate verify failed" in line
     assert "ssl_ca_certs" in line
     assert tls.handshakes == 0
-
-
-def test_a_certificate_of_another_authority_than_in_the_url_is_refused(browser, tls, moved, caplog, tmp_path):
-    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
-    moved(url(tls, ssl_ca_certs=str(tmp_path / "other.pem")))
-    line = log_line_of_a_503(browser, caplog)
-    assert "certificate verify failed" in line
-    assert "ssl_ca_certs" in line
 
 
 def test_a_certificate_for_another_host_is_refused(browser, tls, moved, caplog, authority_file):
