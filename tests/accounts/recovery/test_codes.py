@@ -188,14 +188,6 @@ def test_a_store_without_memory_takes_no_code_and_ends_no_link(
     assert log_in(store, password=NEW_PASSWORD) is not None
 
 
-@pytest.mark.parametrize("step", [0, 1])
-def test_of_two_requests_at_once_one_takes_the_code(store, codes, step):
-    taken = []
-    with before_round_trip(step, lambda: taken.append(RecoveryCodes(store).claim(1, codes[0]))):
-        taken.append(RecoveryCodes(store).claim(1, codes[0]))
-    assert taken == [True, False]
-
-
 @pytest.mark.parametrize(
     ("name", "code"), [("alice", "0000-0000-0000-0000"), ("nobody", "first"), ("bob", "first"), ("alice", "x" * 5000)]
 )

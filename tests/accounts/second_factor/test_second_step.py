@@ -10,7 +10,6 @@ from django.core import signing
 
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.codes import RecoveryCodes, field_of
-from accounts.second_factor.repository import SecondFactors
 from accounts.signing_in import factors
 from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.sessions.repository import Sessions
@@ -83,14 +82,6 @@ def test_a_code_serves_once_and_so_does_every_earlier_one(browser, raw, waiting,
     assert len(sessions(raw)) == 1
     digits = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
     assert again.post(SECOND, {"code": alices_app.next_code().translate(digits)}).status_code == 302
-
-
-def test_of_two_requests_at_once_one_takes_the_code(store, alices_app):
-    second, code, taken = SecondFactors(store), alices_app.next_code(), []
-    totp = second.account(1)[1].totp
-    with before_round_trip(0, lambda: taken.append(second.take_code(1, totp, code))):
-        taken.append(second.take_code(1, totp, code))
-    assert taken == [True, False]
 
 
 def test_a_recovery_code_serves_too_once(browser, store, raw, waiting):

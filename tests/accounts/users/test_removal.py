@@ -148,14 +148,6 @@ def crowd(store, raw, alice, monkeypatch):
     return alice_with_twelve(store, raw, monkeypatch)
 
 
-def test_an_account_of_several_chunks_is_removed_whole(store, crowd, alice, capsys):
-    delete_and_remove(store, alice)
-    assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
-    assert ranking(crowd) == {}
-    assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
-    assert doctor_findings(capsys)[0] == {}
-
-
 def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, round_trips):
     def cost():
         return len(round_trips(lambda: drain(store, "worker")).round_trips)

@@ -85,6 +85,8 @@ AT_ANY_MOMENT = {
     "the end of a block, of itself: the follow stands": (unblock, lambda s: s.block(CAROL, ALICE)),
     "a block, of an answer": (lambda s: s.block(CAROL, BOB), lambda s: s.answer(BOB, CAROLS_POST)),
     "a block, of a quote": (lambda s: s.block(CAROL, BOB), lambda s: s.quote(BOB, CAROLS_POST)),
+    "a block, of a like": (lambda s: s.block(CAROL, BOB), lambda s: s.like(*BOB_LIKES)),
+    "the end of the account, of a like": (lambda s: s.leave(CAROL), lambda s: s.like(*BOB_LIKES)),
 }
 
 

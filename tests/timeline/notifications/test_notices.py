@@ -1,7 +1,5 @@
 """Notices of follows, likes and published posts, and how many are new."""
 
-import time
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -14,7 +12,6 @@ from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import everything, noted, publish
-from tests.support.stores.seam import before_round_trip
 from timeline.notices import KEPT, MARK, Inbox, Notice, NoticeKind, ask_new, parse_notice, queue_add, rows_of
 from timeline.notifications.repository import Only, below, grouped
 from timeline.posts.entities import NewPost
@@ -105,31 +102,11 @@ def test_a_notice_costs_no_round_trip(store, raw, pid, round_trips):
     assert len(round_trips(lambda: Likes(store).like(ALICE, pid, BOB)).round_trips) == 7
 
 
-@pytest.mark.parametrize("step", range(8))
-def test_a_block_while_a_like_is_under_way_is_seen(store, raw, pid, step):
-    """The block removes the notices that it finds; what is written later sees the block."""
-
-    def block():
-        raw.zadd("blocked:2", {"1": int(time.time())})
-        Inbox(store, BOB).remove_those_by([ALICE])
-
-    with before_round_trip(step, block):
-        Likes(store).like(ALICE, pid, BOB)
-    assert notices(raw) == [] or step > 5  # the last look was made
-
-
 def test_the_notices_of_a_deleted_post_go_with_its_likes(store, raw, pid):
     Likes(store).like(ALICE, pid, BOB)
     Likes(store).like(CAROL, pid, BOB)
     Posts(store).delete(BOB, pid)
     assert raw.keys("notices:*") == noted(raw) == []
-
-
-@pytest.mark.parametrize("step", range(7))
-def test_a_like_of_a_post_whose_author_leaves_meanwhile_leaves_no_notice(store, raw, pid, bob, step):
-    with before_round_trip(step, lambda: delete_and_remove(store, bob)):
-        Likes(store).like(ALICE, pid, BOB)
-    assert raw.keys("notices:*") == [] or step > 5
 
 
 def test_the_mark_of_the_reader_is_no_notice_and_stays(store, raw, pid):
