@@ -42,6 +42,7 @@ from timeline.timelines import checks as timeline_checks
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
 hypothesis.settings.load_profile("tests")
 static_files.look_once()
+gc.set_threshold(50_000, 20, 20)  # also while tests are collected, of which nothing goes
 # Django has set up the log. `retwis_site.wsgi` and the command line would do so again, and write to the captured output
 # of the test that calls them, which is closed after it.
 settings.LOGGING_CONFIG = None
@@ -97,7 +98,6 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], is_out: Callable
 def pytest_collection_finish() -> None:
     """Modules and tests live as long as the process: without this, Python looks through all of them again and again."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 A process that does little spends most of its time on imports of Django, redis-py and other packages. So one process
 imports them, once, and is forked for each call. It never imports the site: each call reads the settings anew."""
 
+import gc
 import multiprocessing
 import os
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 from django.conf import settings
 
 PACKAGES = [
+    "argon2",
+    "authlib.integrations.django_oauth2",
     "django",
     "django.contrib.auth.hashers",
     "django.contrib.auth.password_validation",
@@ -36,12 +39,17 @@ PACKAGES = [
     "dotenv",
     "idna",
     "markdown_it",
+    "precis_i18n",
+    "pyotp",
+    "pythonjsonlogger.json",
     "redis.asyncio",
     "redis.cluster",
     "redis.sentinel",
     "regex",
     "rich.progress",
+    "segno",
     "Stemmer",
+    "webauthn",
     "whitenoise.middleware",
     __name__,
 ]
@@ -103,4 +111,5 @@ def _run(code: str, env: dict[str, str], arguments: tuple[str, ...], folder: Pat
     sys.path[:0] = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     loaded = [name for name in sys.modules if name.partition(".")[0] in {"retwis_site", "accounts", "timeline"}]
     assert not loaded, f"imported before the fork: {loaded}"
+    gc.freeze()  # else Python looks through the packages again and again
     exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
