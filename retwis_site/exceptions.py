@@ -43,6 +43,10 @@ class TooOften(Exception):
         self.retry_after = retry_after
 
 
+class NoRoom(Exception):
+    """The disk of this machine takes no file that the site must write for an answer. Its text is for the log."""
+
+
 class NotDone(Exception):
     """What somebody wanted cannot be done. Its text says why, and to an operator how it can: a command ends with it."""
 

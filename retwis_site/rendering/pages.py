@@ -19,7 +19,17 @@ from django.utils.cache import get_conditional_response, patch_vary_headers, set
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _, ngettext
 
-from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
+from retwis_site.exceptions import (
+    BadCursor,
+    Gone,
+    NoRoom,
+    NotFound,
+    NotShown,
+    StoreError,
+    StoreReadOnly,
+    TooOften,
+    WrongClock,
+)
 from retwis_site.features import features, frame_of_errors, is_upload
 from retwis_site.http import apps, cookies
 from retwis_site.http.client_ip import client_address
@@ -293,6 +303,8 @@ def page_of_exception(request: HttpRequest, exception: Exception) -> HttpRespons
         return store_failure(request, exception)
     if isinstance(exception, TooOften):
         return too_often(request, exception)
+    if isinstance(exception, NoRoom):
+        return no_room(request, exception)
     if isinstance(exception, NotFound):
         return not_found(request, exception)
     if isinstance(exception, Gone):
@@ -342,6 +354,13 @@ def _log_refusal(request: HttpRequest, why: str) -> None:
 def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) -> HttpResponse:
     request.META[FAILURE] = failure
     return _try_later(request, 503, title, text, RETRY_AFTER)
+
+
+def no_room(request: HttpRequest, exception: NoRoom) -> HttpResponse:
+    """503: the disk is full."""
+    logger.error("%s %s: %s", request.method, logged_path(request), exception)
+    text = _("The server has no room for this file right now. Nothing is lost. Try again later.")
+    return _try_later(request, 503, _("Temporarily unavailable"), text, RETRY_AFTER)
 
 
 def _try_later(request: HttpRequest, status: int, title: str, text: str, seconds: int) -> HttpResponse:

@@ -17,6 +17,7 @@ from django.conf import settings
 
 from accounts.media.upkeep import IN_DOWNLOAD
 from accounts.users.entities import User
+from retwis_site.exceptions import NoRoom
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.http.form_fields import is_visible
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, TEXT, TIME, TIME_OR_NULL, seconds
@@ -45,17 +46,20 @@ def file_name(user: User) -> str:
 
 def export(store: Store, user: User, address_of: AddressOf) -> IO[bytes]:
     """The whole file, open at its beginning. A long file is on the disk without a name, and is removed when it is
-    closed. Two round trips for each chunk. Raises StoreError."""
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as on_failure:  # closes the file
-        file = on_failure.enter_context(SpooledTemporaryFile(IN_MEMORY, dir=str(settings.VAR_DIR)))
-        written = 0
-        for lines in _lines(store, user, address_of):
-            written += len(lines)
-            file.write(_encoded(lines))
-        file.write(_encoded([{"type": "end", "lines": written + 1}]))
-        file.seek(0)
-        on_failure.pop_all()
+    closed. Two round trips for each chunk. Raises StoreError, NoRoom."""
+    try:
+        settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as on_failure:  # closes the file
+            file = on_failure.enter_context(SpooledTemporaryFile(IN_MEMORY, dir=str(settings.VAR_DIR)))
+            written = 0
+            for lines in _lines(store, user, address_of):
+                written += len(lines)
+                file.write(_encoded(lines))
+            file.write(_encoded([{"type": "end", "lines": written + 1}]))
+            file.seek(0)
+            on_failure.pop_all()
+    except OSError as error:
+        raise NoRoom(f"the download cannot be kept in {settings.VAR_DIR}: {error}") from error
     return file
 
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import gives_file, sudo_required
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
+from retwis_site.exceptions import NoRoom
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -21,13 +22,17 @@ from timeline.account_data.feature import DOWNLOADS
 @require_safe
 @sudo_required
 def download(request: RetwisRequest, me: User) -> FileResponse:
-    """All data of the viewer, as a file. The file is complete before it is sent, so a store failure gives an error
-    page. HEAD only gives the headers."""
+    """All data of the viewer, as a file. The file is complete before it is sent, so a store failure or a full
+    disk gives an error page. What a full disk refuses does not count. HEAD only gives the headers."""
     file: IO[bytes] | tuple[()] = ()
     if request.method != "HEAD":
         RateLimits(connect()).count(DOWNLOADS, str(me.uid))
         origin = origin_of(request)
-        file = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
+        try:
+            file = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
+        except NoRoom:
+            RateLimits(connect()).forget(DOWNLOADS, str(me.uid))
+            raise
     return FileResponse(
         file,
         content_type=CONTENT_TYPE,

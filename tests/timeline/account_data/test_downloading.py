@@ -1,11 +1,14 @@
 """The personal download: the file is as docs/export.md says, and it is complete or not sent at all."""
 
+import errno
 import io
 import json
+import logging
 import random
 import re
 import tracemalloc
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 
 import pytest
 from django.conf import settings
@@ -338,6 +341,28 @@ def test_a_store_failure_is_an_error_page_and_no_file_stays_open(member, long_da
     assert answer["Retry-After"] == "5"
     assert "Temporarily unavailable" in answer.content.decode()
     assert "Content-Disposition" not in answer
+    assert open_files() == before
+
+
+def test_a_full_disk_is_an_error_page_and_no_download_counts(member, long_data, monkeypatch, raw, caplog):
+    """A long file goes to the disk; a member who tries again later may still download ten."""
+
+    class OnFullDisk(SpooledTemporaryFile):
+        def rollover(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export_module, "IN_MEMORY", 100)
+    monkeypatch.setattr(export_module, "SpooledTemporaryFile", OnFullDisk)
+    monkeypatch.setattr(logging.getLogger("retwis"), "propagate", True)
+    before = open_files()
+    for _ in range(DOWNLOADS.times + 1):
+        answer = member.get(URL)
+        assert answer.status_code == 503
+    assert answer["Retry-After"] == "5"
+    assert "The server has no room for this file right now." in answer.content.decode()
+    assert "Content-Disposition" not in answer
+    assert "No space left on device" in caplog.text
+    assert raw.keys("throttle:download:*") == []
     assert open_files() == before
 
 
