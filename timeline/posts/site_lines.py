@@ -24,7 +24,7 @@ from timeline.posts.entities import NO_MEDIA, DeletedBy, Links, Media, Picture, 
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading import records
 from timeline.posts.repository import MOST_ABOVE
-from timeline.posts.settling import QUOTES, REPLIES, authors_of, listings_of, queue_spellings
+from timeline.posts.settling import QUOTES, REPLIES, Settling, authors_of, listings_of, queue_spellings
 from timeline.relations.relation import Counts
 
 # The links in a line, in its order. Of those of a deleted post, only its place is left.
@@ -173,11 +173,13 @@ def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: M
 
 
 def finish_posts(store: Store) -> Iterator[None]:
-    """Write which posts stand above replies whose lines do not say so, and count replies and quotes. Four round trips
-    for each 500 posts with replies or quotes, and up to MOST_ABOVE more for replies that do not say so."""
+    """Write which posts stand above replies whose lines do not say so, take deleted replies out of their threads that
+    have no replies here, and count replies and quotes. Six round trips for each 500 posts with replies or quotes, up to
+    MOST_ABOVE more for replies that do not say so, and those of `Settling` for deleted ones."""
     for chunk in members_of(store, keys.replies_to):
         for some in batches(chunk, AT_ONCE):
             _write_above(store, {pid: parent for parent, pid, _ in some})
+            _settle_deleted(store, [pid for _, pid, _ in some])
             yield
     for count in (REPLIES, QUOTES):
         for pids in ids_of(store, count.mirror):
@@ -199,6 +201,16 @@ def _write_above(store: Store, parents: Mapping[int, int]) -> None:
             else:
                 above[pid].append(parent)
     for_each(store, lambda pipe, pid: pipe.hset(keys.post(pid), {"above": " ".join(map(str, above[pid]))}), above)
+
+
+def _settle_deleted(store: Store, replies: Sequence[int]) -> None:
+    """Those of these replies that are deleted and have no replies: the file had some, of accounts that were deleted
+    while it was written."""
+    deleted = _deleted(store, replies)
+    answered = answers(store, lambda pipe, pid: pipe.zcard(keys.replies_to(pid)), deleted)
+    unanswered = [pid for pid, number in answered.items() if not number]
+    if unanswered:
+        Settling(store).settle(unanswered)
 
 
 # Deleted posts that have replies keep their places in threads.

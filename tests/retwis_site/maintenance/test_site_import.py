@@ -187,6 +187,26 @@ def test_a_post_that_was_deleted_during_the_export_stands(full_site, tmp_path, c
     assert doctor(capsys) == (0, {}, {})
 
 
+@pytest.mark.parametrize("above", ["post", "deleted post"])
+def test_a_deleted_post_whose_last_reply_is_left_out_goes_from_its_thread(full_site, tmp_path, capsys, above):
+    """The export came between the deletion of bob's account and its removal: his reply is by nobody."""
+    lines = parsed(export(tmp_path / "site.jsonl"))[1:-1]
+    when = "2026-01-02T03:04:05Z"
+    if above == "deleted post":  # alice has deleted post 1 too
+        lines = [line for line in lines if line.get("id") != 1 or line["type"] != "post"]
+        of_one = {"type": "deleted_post", "id": 1, "user": 1, "time": when, "deleted": when}
+        lines.insert([line["type"] for line in lines].index("deleted_post"), of_one)
+    bob = next(line for line in lines if (line["type"], line.get("id")) == ("user", 2))
+    lines[lines.index(bob)] = {"type": "user", "id": 2, "username": "bob", "deleted": when}
+    empty(full_site)
+    (tmp_path / "site.jsonl").write_bytes(site_file(lines))
+    import_(tmp_path / "site.jsonl")
+    listed = [full_site.zrange(key, 0, -1) for key in ("thread:1", "replies_to:1", "replies_to:2")]
+    assert not {"2", "7"} & {pid for pids in listed for pid in pids}
+    assert full_site.ttl("post:2") > 0
+    assert doctor(capsys)[:2] == (0, {})
+
+
 def test_a_picture_that_was_uploaded_during_the_export_is_left_out(full_site, tmp_path, capsys):
     """Its file has no line: it came when the files had been read."""
     full_site.hset("post:1", "media", json.dumps({"pictures": [[RED, 90, 60, "Red"]]}))
