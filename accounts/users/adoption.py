@@ -14,8 +14,9 @@ from accounts.users.checks import OwnedName, owned_names, usernames_of
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Store, answers, connect_exactly, for_each
+from retwis_site.store.client import Pipe, Store, answers, connect_exactly, for_each
 from retwis_site.store.ids import NOT_UTF_8, integer
+from retwis_site.store.replies import Reply
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
@@ -90,7 +91,7 @@ class AccountAdoption(Searcher):
     def readable_passwords(self, names: list[str]) -> Chunks:
         """Passwords as they were typed. The repair hashes them, so people keep theirs."""
         for uids in ids(self._store, names):
-            stored = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "password"), uids)
+            stored = answers(self._store, _ask_password, uids)
             readable = {uid: text for uid, text in stored.items() if text and not is_hash(text)}
             yield [
                 Finding(f"of user {min(some)}, and {len(some) - 1} more users", partial(self._hash, some), len(some))
@@ -98,15 +99,22 @@ class AccountAdoption(Searcher):
             ]
 
     def _hash(self, passwords: Mapping[int, str]) -> None:
-        """Hash passwords, by uid, on all cores."""
+        """Hash passwords, by uid, on all cores. It takes seconds: where another run has hashed one meanwhile, its owner
+        may have set a new one since."""
         exact = connect_exactly()
         unread = [uid for uid, text in passwords.items() if NOT_UTF_8 in text]
-        texts = answers(exact, lambda pipe, uid: pipe.hget(keys.user(uid), "password"), unread)
+        texts = answers(exact, _ask_password, unread)
         passwords = dict(passwords) | {uid: as_typed(text or "") for uid, text in texts.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             hashes = list(threads.map(hash_of_official, passwords.values()))
         hashed = dict(zip(passwords, hashes, strict=True))
-        for_each(self._store, lambda pipe, uid: pipe.hset(keys.user(uid), {"password": hashed[uid]}), hashed)
+        now = answers(self._store, _ask_password, hashed)
+        same = [uid for uid in hashed if not is_hash(now[uid] or "")]
+        for_each(self._store, lambda pipe, uid: pipe.hset(keys.user(uid), {"password": hashed[uid]}), same)
+
+
+def _ask_password(pipe: Pipe, uid: int) -> Reply[str | None]:
+    return pipe.hget(keys.user(uid), "password")
 
 
 def hash_of_official(password: str) -> str:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.joining.joining import NameRefused, check_name
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.users import adoption
 from accounts.users.adoption import AccountAdoption
 from accounts.users.checks import SkeletonChecks
 from retwis_site.exceptions import StoreRefused
@@ -228,6 +229,23 @@ def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
         assert without_hashes(everything(raw)) == whole, step
         step += 1
     assert step > 5
+
+
+def test_a_password_that_is_set_after_another_run_has_ended_stays(php, raw, store, monkeypatch):
+    """An operator took the first run for dead. It hashes what it has read before the second one began."""
+    hash_one, waits = adoption.hash_of_official, [True]
+
+    def slowly(password):
+        if waits:
+            waits.clear()
+            adopt()
+            Sessions(store).change_password(BOB, make_password(PASSWORD))
+        return hash_one(password)
+
+    monkeypatch.setattr(adoption, "hash_of_official", slowly)
+    adopt()
+    assert authenticate(None, username="bob", password=PASSWORD).user.uid == BOB
+    assert authenticate(None, username="amelia", password=CLEAR[AMELIA]).user.uid == AMELIA
 
 
 @pytest.mark.parametrize("mark", [None, "1"])
