@@ -232,18 +232,20 @@ class Cleanup(StoreCommand):
         if examine_all(store) is StoreState.FOREIGN:
             self.say(FOREIGN)
             return
-        total = 0
+        total, refused = 0, False
         for examination in self.examine(store, orphans(store), repairs=not options["dry_run"]):
             label = examination.check.label
             total += examination.found
             removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
             self.say(f"{label}: {examination.found} found, {removed}")
-            if examination.refused:
+            if examination.refused:  # the others go on: where the memory is full, they free some
                 self.stderr.write(f"{label}: stopped, {examination.refused} Find out why with: manage.py doctor")
-                sys.exit(1)
+                refused = True
             if self.verbosity > 1:
                 for example in examination.examples:
                     self.say(f"  {example}")
+        if refused:
+            sys.exit(1)
         if not total:
             self.say("Nothing to clean up.")
 

@@ -326,3 +326,25 @@ def test_a_check_that_the_store_refuses_ends_cleanup_with_sentences_of_one_full_
     assert ended.value.code == 1
     assert told.endswith("`manage.py doctor --fix` moves it away. Find out why with: manage.py doctor\n")
     assert ".." not in told
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_without_memory_cleanup_goes_on_with_what_frees_some(site, capsys):
+    """What an unknown user has is moved, which needs memory; stale entries of other keys only go."""
+    add_orphans(site)
+    site.config_set("maxmemory", "1")
+    try:
+        with pytest.raises(SystemExit) as ended:
+            call_command("cleanup")
+    finally:
+        site.config_set("maxmemory", "0")
+    out, err = capsys.readouterr()
+    assert ended.value.code == 1
+    assert "invitations by users who are gone: 1 found, 0 removed" in out
+    assert "stale entries in auths: 2 found, 2 removed" in out
+    assert "invitations by users who are gone: stopped, the store takes no writes" in err
+    assert err.count("Find out why with: manage.py doctor") == err.count(": stopped, ") > 0
+    assert site.hgetall("auths").keys() & {SECRET, NEWER_SECRET} == set()
+    said(capsys, "cleanup")
+    assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
