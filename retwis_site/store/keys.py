@@ -276,7 +276,8 @@ blocked_media = One(
 
 home = OfId(
     "posts:<uid>", Entries(ENTRY), "home timeline: own and followed users' posts, about the newest 1000", A_THOUSAND,
-    official=True, shown=EVERYONE, of_unknown="home timelines of unknown users", jobs="follow:{owner}", goes=True,
+    official=True, shown=EVERYONE, of_unknown="home timelines of unknown users", goes=True,
+    jobs="follow:{owner} home_tag:{owner} follow_tag:{owner}",
 )
 timeline = SplitByPost(
     "timeline", Entries(ENTRY), "everyone's newest posts, about 1000", A_THOUSAND, official=True, shown=EVERYONE,

@@ -270,3 +270,17 @@ def test_doctor_finds_a_home_that_lacks_a_post_with_a_tag(client, raw, store, ch
     [found] = findings_of(store, TimelineChecks(store).inconsistencies())
     found.repair()
     assert home(client) == [1]
+
+
+def test_doctor_leaves_a_home_alone_that_a_choice_is_about_to_drop(client, raw, store, bob, chosen):
+    """Also in a backup, where nothing moves on."""
+    pid = publish(raw, store, bob, "three #python")
+    TagFollows(store).follow(ALICE, "python")
+    for step in range(7):
+        HomeTags(store).remove(ALICE, "python")
+        home(client)
+        killed = killed_before_round_trip(step, lambda: HomeTags(store).add(ALICE, "python"))
+        assert findings_of(store, TimelineChecks(store).inconsistencies()) == [], step
+        drain_due(store, raw)
+        assert pid in home(client) or raw.zscore("home_tags:1", "python") is None
+    assert not killed
