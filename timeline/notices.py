@@ -572,4 +572,5 @@ def at_work_on(owner: int, member: str) -> set[str]:
     if kind is NoticeKind.SANCTION:
         return {f"{job}:{owner}" for job in ("gone", "sanction", "answer")}
     jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
-    return {f"gone:{owner}", f"gone:{who}", f"recount:{who}", f"follow:{owner}:{who}", f"del:{what}", *jobs}
+    jobs |= {f"{job}:{who}" for job in ("gone", "recount", "sanction")}
+    return {f"gone:{owner}", f"follow:{owner}:{who}", f"del:{what}", *jobs}

@@ -288,7 +288,7 @@ class JoiningChecks(Searcher):
                 self._uncounted,
                 "the application for {0!r}",
                 self._count,
-                jobs=lambda name, _: {f"applied:{name}:", f"application:{name}:"},
+                jobs=lambda name, _: {f"applied:{name}", f"application:{name}"},
             ),
             self._check_of(  # the repair lets somebody else use it
                 "uses of invitations without an account",

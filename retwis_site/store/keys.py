@@ -293,7 +293,9 @@ recent = SplitByPost(
 
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
-    truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member} recount:{owner} recount:{member}",
+    truth=True, official=True, shown=EVERYONE,
+    jobs="follow:{owner}:{member} block:{owner}:{member} block:{member}:{owner} "
+    "recount:{owner} recount:{member} sanction:{owner} sanction:{member}",
     of_unknown="follows of unknown users", line="follow follower followed since",
 )
 followers = OfId(
@@ -302,14 +304,15 @@ followers = OfId(
 )
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
-    truth=True, shown=COMMANDS, jobs="like:{owner}:{member} recount:{owner}", of_unknown="likes of unknown users",
-    line="like user post time",
+    truth=True, shown=COMMANDS, jobs="like:{owner}:{member} recount:{owner} sanction:{owner}",
+    of_unknown="likes of unknown users", line="like user post time",
 )
 liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
-    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member} recount:{owner}", of_unknown="reposts of unknown users",
+    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member} recount:{owner} sanction:{owner}",
+    of_unknown="reposts of unknown users",
 )
 reposted_by = OfId(
     "reposted_by:<pid>", ZSet(USER, REPOST), "uids, score = the id of the repost", BY_REPOSTS, shown=EVERYONE,

@@ -401,6 +401,7 @@ class Miscount(NamedTuple):
     number_of: PostCount
     written: int
     right: int
+    author: str | None
 
 
 class CountChecks(Searcher):
@@ -415,6 +416,7 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: Counts(self._store, count).recount([pid]),
+                jobs=lambda pid, *others: at_work_on(pid) | {f"gone:{others[-1]}"},
                 subject=_post_of,
                 at_work_on=self._at_work_on,
             )
@@ -424,7 +426,7 @@ class CountChecks(Searcher):
         """The numbers that are missing or wrong now. Two round trips: five commands a post, and three for each number
         that is written or has members."""
         counts = counts_of_posts()
-        names = [count.name for count in counts]
+        names = [*(count.name for count in counts), "user_id"]
         asked = handles(
             self._store,
             lambda pipe, pid: (pipe.hmget(keys.post(pid), names), [pipe.zcard(one.mirror(pid)) for one in counts]),
@@ -433,11 +435,12 @@ class CountChecks(Searcher):
         written = {
             (pid, count): parse_number(text or "") or 0
             for pid, (texts, sizes) in asked.items()
-            for count, text, size in zip(counts, texts.value, sizes, strict=True)
+            for count, text, size in zip(counts, texts.value[:-1], sizes, strict=True)
             if text or size.value
         }
         right = answers(self._store, lambda pipe, one: one[1].ask(pipe, one[0]), written)
-        return [Miscount(*one, number, right[one]) for one, number in written.items() if number != right[one]]
+        wrong = {one: number for one, number in written.items() if number != right[one]}
+        return [Miscount(*one, number, right[one], asked[one[0]][0].value[-1]) for one, number in wrong.items()]
 
     def _at_work_on(self, under_way: Collection[str]) -> set[int]:
         """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
@@ -472,7 +475,7 @@ class ListingChecks(Searcher):
                 "{key} is not listed as it must",
                 self._settle,
                 read=only(_ask_entangled),
-                jobs=lambda pid, author: at_work_on(pid) | {f"recount:{author}"},
+                jobs=lambda pid, author: at_work_on(pid) | {f"recount:{author}", f"sanction:{author}"},
                 subject=_post_of,
             ),
             *map(self._entries, LISTINGS),

@@ -37,7 +37,7 @@ from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may
 from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
-from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, relations
+from timeline.relations.relations import BLOCK, FOLLOW, RELATIONS, REPOST, ask_is_repost, relations
 
 # ---- The file of a whole site
 
@@ -258,9 +258,9 @@ class RankingChecks(Searcher):
             Counts(self._store, RANKING).recount([uid])  # the user may have followers by now
 
     def _at_work_on(self, under_way: Collection[str]) -> set[int]:
-        """The users that a job may be at work on: it is about a follow of them, or removes them."""
+        """The users that a job may be at work on: a follow of them, a block, which ends follows, or their removal."""
         jobs = [job.split(":") for job in under_way]
-        of_follows = [job[2] for job in jobs if job[0] == FOLLOW.kind and len(job) == 3]
+        of_follows = [uid for job in jobs if job[0] in (FOLLOW.kind, BLOCK.kind) and len(job) == 3 for uid in job[1:]]
         removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
         return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
 

@@ -15,8 +15,10 @@ from retwis_site.store.ids import parse_id, parse_number, stored_ids
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on
 from timeline.posts.post_ids import RECENT
+from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HOME_TAGS
+from timeline.relations.relations import REPOST
 from timeline.timelines.everyone import EveryoneList
 from timeline.timelines.home import source_keys
 
@@ -112,7 +114,14 @@ class TimelineChecks(Searcher):
             for pid in lacking.difference(content.ids)
             if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(pid))
         ]
-        return content.complete and bool(Posts(self._store).read(missing))
+        records = Posts(self._store).read(missing)
+        return content.complete and not all(_reposts_of(one) & under_way for one in records)
+
+
+def _reposts_of(post: Record) -> set[str]:
+    """The beginnings of the names of the jobs that bring this repost to homes; none for another post."""
+    original = post.links.repost_of
+    return set() if original is None else {f"{REPOST.kind}:{post.uid}:{original}"}
 
 
 # ---- Orphans: dead ids, homes without an owner, lists of another number of shards.
