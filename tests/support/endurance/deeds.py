@@ -433,7 +433,9 @@ def _let_in(me, code):
             return
     assert sent.ok or me.is_troubled, f"{me.name} has invited {name}, who cannot join: {sent.status}"
     if sent.ok:
-        me.crowd.accounts.append(Account(name, invited=Invited(me.name, code)))
+        # A suspended person's invitation is none, so whoever joins an open site then is invited by nobody.
+        invited = None if me.is_troubled else Invited(me.name, code)
+        me.crowd.accounts.append(Account(name, invited=invited))
         me.crowd.names.add(name)
 
 
