@@ -250,16 +250,17 @@ class Welcome(NamedTuple):
     """Whether a notice may stand."""
 
     owner_exists: bool
-    allowed: bool
+    allowed: bool  # the owner sees who causes it
+    is_wanted: bool = True  # the owner has not turned it off
 
 
 UNWELCOME = Welcome(owner_exists=True, allowed=False)
 
 
 def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None) -> Result[Welcome]:
-    """Whether `owner` wants this notice and sees who causes it: no block between the two, no mute, the kind is not
-    turned off, and the thread of `post` is not muted. Six commands, eight with a post; none for one's own doing and for
-    an unknown owner."""
+    """Whether `owner` sees who causes this notice, with no block between the two and no mute, and wants it: the kind is
+    not turned off, and the thread of `post` is not muted. Six commands, eight with a post; none for one's own doing and
+    for an unknown owner."""
     if not owner or owner == notice.who:
         return Result(lambda: UNWELCOME)
     blocks = [
@@ -278,7 +279,7 @@ def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None) -> Res
         blocked = any(block.value is not None for block in blocks)
         muted = muted_until.value is not None and muted_until.value > time.time()
         is_quiet = notice.kind in turned_off(quiet)
-        return Welcome(True, allowed=seen.value and not (blocked or muted or is_quiet or thread.value))
+        return Welcome(True, allowed=seen.value and not (blocked or muted), is_wanted=not (is_quiet or thread.value))
 
     return Result(read)
 
@@ -306,15 +307,16 @@ def _ask_thread_muted(pipe: Pipe, owner: int, post: int) -> Result[bool]:
 def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welcome: Welcome) -> None:
     """Write what a look has found: add the notice, or remove it. `when`: its date; None: its cause does not stand.
 
-    Nothing is left of a deleted owner's notices. At most two commands."""
+    What was written before its kind was turned off or its thread was muted stays: a second click of the other person
+    takes nothing away. Nothing is left of a deleted owner's notices. At most two commands."""
     if not owner or owner == notice.who:
         return
     if not welcome.owner_exists:
         pipe.unlink(keys.notices(owner))
-    elif when is not None and welcome.allowed:
-        queue_add(pipe, owner, notice, when)
-    else:
+    elif when is None or not welcome.allowed:
         queue_remove(pipe, owner, notice)
+    elif welcome.is_wanted:
+        queue_add(pipe, owner, notice, when)
 
 
 # ---- What staff tells a person of a sanction. The banner on each page tells of one that stands.

@@ -220,6 +220,23 @@ def test_the_author_of_an_answer_keeps_the_notice_though_the_name_goes(store, ra
     assert raw.zrange("notices:2", 0, -1) == [f"reply:{answer}:1"]
 
 
+@pytest.mark.parametrize("turned_off", ["the kinds", "the thread"])
+def test_what_was_told_before_it_was_turned_off_stays_until_its_cause_goes(store, raw, alice, bob, turned_off):
+    pid = publish(raw, store, bob, "Hello")
+    answer = Posts(store).publish(1, NewPost("Hi", reply_to=pid), "t").pid
+    Likes(store).like(ALICE, pid, BOB)
+    told = notices(raw)
+    if turned_off == "the kinds":
+        raw.hset("user:2", "quiet", "like reply")
+    else:
+        raw.zadd("muted_threads:2", {pid: LONG_AGO})
+    Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == told == [f"like:{pid}:1", f"reply:{answer}:1"]
+    Likes(store).unlike(ALICE, pid, BOB)
+    Posts(store).delete(1, answer)
+    assert notices(raw) == []
+
+
 def test_a_post_that_a_worker_delivers_gives_its_notice_with_the_date_of_the_post(store, raw, alice, bob):
     pid = publish(raw, store, alice, "Hi @bob")
     raw.delete("notices:2")
