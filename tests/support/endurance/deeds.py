@@ -433,8 +433,7 @@ def _let_in(me, code):
             return
     assert sent.ok or me.is_troubled, f"{me.name} has invited {name}, who cannot join: {sent.status}"
     if sent.ok:
-        # A suspended person's invitation is none, so whoever joins an open site then is invited by nobody.
-        invited = None if me.is_troubled else Invited(me.name, code)
+        invited = Invited(me.name, code, is_sure=sent.is_first and not me.is_troubled)
         me.crowd.accounts.append(Account(name, invited=invited))
         me.crowd.names.add(name)
 

@@ -30,6 +30,7 @@ class Stored:
             yield from self._fields(account, uid)
             yield from self._reports(account, uid)
             yield from self._ways_in(account, uid)
+            yield from self._invited(account, uid)
 
     def site(self):
         """The last announcement stands, and the log names each of them."""
@@ -119,19 +120,26 @@ class Stored:
             if whom not in self._crowd.left and not any(one[:2] == [self._uids[whom], pid] for one in made):
                 yield f"{account.name}: the report about {whom} {pid} is lost"
 
+    def _invited(self, account, uid):
+        if account.invited is None:
+            return
+        by, code, is_sure = account.invited
+        inviter, use = self._raw.hget(f"user:{uid}", "invited_by"), self._raw.zscore(uses_of(code), uid)
+        if not is_sure and inviter is None and use is None:
+            return
+        if inviter != self._uids[by]:
+            yield f"{account.name}: nothing says that {by} has invited them"
+        if use is None:
+            yield f"{account.name} is here without a use of the invitation by {by}"
+
     def _ways_in(self, account, uid):
-        """The invitations and recovery codes, and the invitation that has let this one in."""
+        """The invitations and recovery codes."""
         invitations = self._raw.hgetall(f"invites:{uid}")
         for code, stands in account.invitations.items():
             if stands is not None and stands != (code in invitations):
                 yield f"{account.name}: the invitation {code} should be {stands}"
             if (used := self._raw.zcard(uses_of(code))) > 1:
                 yield f"{account.name}: the invitation {code} has let {used} people in"
-        if account.invited is not None:
-            if self._raw.hget(f"user:{uid}", "invited_by") != self._uids[account.invited.by]:
-                yield f"{account.name}: nothing says that {account.invited.by} has invited them"
-            if self._raw.zscore(uses_of(account.invited.code), uid) is None:
-                yield f"{account.name} is here without a use of the invitation by {account.invited.by}"
         stored = {name for name in self._raw.hkeys(f"user:{uid}") if name.startswith("recovery:")}
         if account.codes is not None and stored != {field_of(int(uid), code) for code in account.codes}:
             yield f"{account.name} has {len(stored)} recovery codes, and should have other {len(account.codes)}"

@@ -44,10 +44,12 @@ class Sent:
 
 
 class Invited(NamedTuple):
-    """By whom, and with which code."""
+    """By whom, and with which code. Not sure: the site is open, and lets people in without an invitation that is none,
+    as that of a suspended person, or whose use an earlier try has that died."""
 
     by: str
     code: str
+    is_sure: bool
 
 
 @dataclass
