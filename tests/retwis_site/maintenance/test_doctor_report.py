@@ -81,7 +81,7 @@ def test_repairs_read_the_names_of_all_keys_no_more_often(site, store, capsys):
 
 
 def test_keys_that_a_repair_makes_are_named_once_to_the_checks_after_it(site, store):
-    before = {*site.scan_iter("followers:*"), *site.scan_iter("post:*")}
+    before = [*site.keys("followers:*"), *site.keys("post:*")]
     site.delete("followers:1")
     site.hset("post:3", "likes", 7)
     names = KeyNames(store)
