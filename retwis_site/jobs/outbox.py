@@ -80,8 +80,9 @@ RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
 WORKER_GIVES_UP = 50.0  # seconds after a claim or its renewal; below LEASE by more than a round trip may last
 TURN = 1.0  # seconds that a long job may take before the other due jobs
-ALONE = 20  # seconds until others may begin; above OWNER_GIVES_UP by more than a round trip may last
-LOOKS, LOOKS_EVERY = 20, 0.1  # how often a process looks whether another one has ended, and seconds between
+ALONE = 5  # seconds until others may begin what one process does at a time
+ALONE_GIVES_UP = 3.0  # seconds after which that one stops; below ALONE by more than a round trip may last
+LOOKS, LOOKS_EVERY = 60, 0.1  # how often another one looks whether it has ended, and seconds between: above ALONE
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,11 @@ def owned(store: Store) -> Store:
 @contextmanager
 def alone(store: Store, what: str) -> Iterator[Store]:
     """The store for what one process at a time does with a thing: what it reads there is so until it writes, since no
-    other process is in this block. It waits for that one, for two seconds at most, and raises LeaseEnded then. When a
-    process dies here, the others are refused until ALONE has passed. Two round trips, and one each time that it looks
-    again."""
-    leased, key = owned(store), keys.lease(what)
+    other process is in this block. It waits for that one, also for one that has died there, and raises LeaseEnded when
+    others came first all the time. Two round trips, and one each time that it looks again."""
+    key = keys.lease(what)
     for _ in range(LOOKS):
+        leased = LeasedStore(store, Lease(ALONE_GIVES_UP))
         if leased.set_nx_ex(key, "", ALONE):
             break
         time.sleep(LOOKS_EVERY)

@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs import lease, outbox
-from retwis_site.jobs.outbox import ALONE, alone
+from retwis_site.jobs.outbox import ALONE, LOOKS, LOOKS_EVERY, alone
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
 KEY = "lease:thing:7"
@@ -50,6 +50,25 @@ def test_of_a_process_that_has_died_it_ends_by_itself(store, raw):
 
     assert killed_before_round_trip(1, work)
     assert 0 < raw.ttl(KEY) <= ALONE
+
+
+def test_nobody_is_refused_for_a_process_that_has_died(store, raw, monkeypatch):
+    """It ends after ALONE seconds, which the clock of this test counts."""
+    raw.set(KEY, "", ex=ALONE)
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if sum(slept) > ALONE:
+            raw.delete(KEY)
+
+    monkeypatch.setattr(outbox, "LOOKS", LOOKS)
+    monkeypatch.setattr(outbox, "LOOKS_EVERY", LOOKS_EVERY)
+    monkeypatch.setattr(outbox, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic, time=time.time))
+    with alone(store, "thing:7") as mine:
+        mine.hset("site", {"name": "One"})
+    assert sum(slept) > ALONE
+    assert raw.hget("site", "name") == "One"
 
 
 def test_who_is_too_slow_writes_nothing_and_leaves_that_of_the_next_process(store, raw, monkeypatch):
