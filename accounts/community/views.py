@@ -373,7 +373,8 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
 def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
     """The announcement that stands now is not shown to this account again."""
     RateLimits(connect()).count(DISMISSALS, str(me.uid))
-    Users(connect()).write(me.uid, {"dismissed": dismissed_by(request.POST.get("announcement", ""))})
+    if name := dismissed_by(request.POST.get("announcement", "")):
+        Users(connect()).write(me.uid, {"dismissed": name})
     return redirect(guards.page_of_form(request))
 
 

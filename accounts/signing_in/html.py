@@ -49,7 +49,7 @@ def name_of_announcement(site: Site) -> str:
 
 
 def dismissed_by(typed: str) -> str:
-    """The name in the form of an announcement, as it is stored; what is no name is cut off."""
+    """The name in the form of an announcement, as it is stored; empty for what is no name."""
     return typed[:16] if typed.isalnum() else ""
 
 

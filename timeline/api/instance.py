@@ -239,7 +239,8 @@ def announcements(call: Call) -> object:
 def dismiss_announcement(call: Call) -> object:
     me = call.viewer.require_user()
     RateLimits(connect()).count(DISMISSALS, str(me.uid))
-    Users(connect()).write(me.uid, {"dismissed": dismissed_by(call.named["id"])})
+    if name := dismissed_by(call.named["id"]):
+        Users(connect()).write(me.uid, {"dismissed": name})
     return {}
 
 

@@ -169,6 +169,8 @@ def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, ra
     raw.hset("site", "announcement", "We move on Sunday")
     assert "We move on Sunday" in member.get("/timeline/").content.decode()
     assert "We move on Sunday" in browser().get("/timeline/").content.decode()
+    member.post("/announcement/dismiss/", {"announcement": "no name"})
+    assert not raw.hexists("user:1", "dismissed")
     member.post("/announcement/dismiss/", {"announcement": "x" * 99})
     assert "We move on Sunday" in member.get("/timeline/").content.decode()
     name = member.get("/timeline/").content.decode().split('name="announcement" value="')[1].split('"')[0]
