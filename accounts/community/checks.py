@@ -306,7 +306,7 @@ class JoiningChecks(Searcher):
                 keys.applicants,
                 self._not_waiting,
                 "applicants has {0!r}",
-                jobs=lambda member: {f"applied:{member}", f"application:{member}:"},
+                jobs=lambda member: {f"applied:{member}", f"application:{member}"},
             ),
             self._check_of(
                 "refusals that are over",

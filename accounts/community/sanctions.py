@@ -10,7 +10,7 @@ while an appeal is open. In its last hour before the job may run, a suspension i
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import dropwhile
@@ -26,7 +26,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, add_due, alone, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_below, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answers
-from retwis_site.store.ids import nonce, parse_id, stored_id
+from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Scored
@@ -353,6 +353,19 @@ def follow_end(store: Store | Pipe, uid: int, until: int) -> None:
 def end_job(uid: int, until: int) -> str:
     """It is no `recount:` before that: `doctor` leaves alone what a recount is at work on."""
     return f"sanction_end:{uid}:{until}"
+
+
+def people_at_work(under_way: Collection[str]) -> set[int]:
+    """The people whom numbers may count wrong, since a job is about to make them follow: what staff has done, or that a
+    sanction has ended by itself. A backup may be older than that end. `under_way`: as the outbox has it."""
+    jobs = [job.split(":") for job in under_way]
+    followed = [job[1] for job in jobs if len(job) == 2 and job[0] in ("recount", "sanction", "answer")]
+    ended = [
+        job[1]
+        for job in jobs
+        if len(job) == 3 and job[0] == "sanction_end" and (parse_number(job[2]) or 0) <= time.time()
+    ]
+    return {uid for text in (*followed, *ended) if (uid := parse_id(text))}
 
 
 def recount_later(store: Store | Pipe, uid: int) -> None:

@@ -7,7 +7,7 @@ finding: `confirmed` leaves it out.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count
@@ -237,7 +237,7 @@ def members_of(store: Store, of: Kind) -> Iterator[list[tuple[int, int, float]]]
 # ---- What is wrong
 
 
-def _nothing(_: Collection[str]) -> Collection[Any]:
+def _nothing(_: Collection[str]) -> Container[Any]:
     return ()
 
 
@@ -247,24 +247,27 @@ def confirmed(
     look: Callable[[list[Any]], Iterable[T]],
     jobs: Callable[[T], set[str]] = lambda _: set(),
     subject: Callable[[T], Any] = lambda one: one,
-    at_work_on: Callable[[Collection[str]], Collection[Any]] = _nothing,
+    at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
+    about: Callable[[T], Any] | None = None,
 ) -> list[T]:
     """The suspects that no operation under way explains, and that a second `look` at their subjects finds again.
 
     The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
     `jobs` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them; `at_work_on`
-    the subjects that jobs with such prefixes are at work on, where no prefix of a suspect says it.
+    what jobs with such prefixes are at work on, where no prefix of a suspect says it: its subject, or what it is
+    `about`.
 
     The outbox is only read for suspects that the jobs of its last read do not explain. A job of that read may have
     ended since: what it has left then is found by the next run.
     """
     known = _last_jobs.get(store)
-    left = known.unexplained(suspects, jobs, subject, at_work_on) if known is not None else {*suspects}
+    about = about or subject
+    left = known.unexplained(suspects, jobs, about, at_work_on) if known is not None else {*suspects}
     if not left:
         return []
     now = _Jobs(Outbox(store).under_way())
     _last_jobs.put(store, now)
-    left = now.unexplained(left, jobs, subject, at_work_on)
+    left = now.unexplained(left, jobs, about, at_work_on)
     again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
     return [one for one in again if one in left]
 
@@ -280,13 +283,13 @@ class _Jobs:
         self,
         suspects: Iterable[T],
         jobs: Callable[[T], set[str]],
-        subject: Callable[[T], Any],
-        at_work_on: Callable[[Collection[str]], Collection[Any]],
+        about: Callable[[T], Any],
+        at_work_on: Callable[[Collection[str]], Container[Any]],
     ) -> set[T]:
         return {
             one
             for one in suspects
-            if self._under_way.isdisjoint(jobs(one)) and subject(one) not in self._at_work_on(at_work_on)
+            if self._under_way.isdisjoint(jobs(one)) and about(one) not in self._at_work_on(at_work_on)
         }
 
 
@@ -314,7 +317,8 @@ def check_of(
     read: Read | None = None,
     jobs: Callable[..., set[str]] | None = None,
     subject: Callable[[Any], Any] = lambda one: one,
-    at_work_on: Callable[[Collection[str]], Collection[Any]] = _nothing,
+    at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
+    about: Callable[[Any], Any] | None = None,
     built: Built | None = None,
 ) -> Check:
     """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
@@ -331,7 +335,7 @@ def check_of(
     def find(names: list[str]) -> Chunks:
         for chunk in read(store, names):
             found = confirmed(
-                store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on
+                store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on, about
             )
             if found and read in (ids, names_alone):  # the others have just read the keys
                 found = still_there(store, found, lambda one: _place(of, one)[0])

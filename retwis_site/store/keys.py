@@ -215,7 +215,7 @@ post = OfId(
 )
 updates = OfId(
     "updates:<uid>", ZSet(POST, ITSELF), "the user's own post ids, member = score = pid; never trimmed",
-    _("longer with each post of the user"), truth=True, shown=EVERYONE, jobs=JOBS_ON_POST,
+    _("longer with each post of the user"), truth=True, shown=EVERYONE, jobs=f"{JOBS_ON_POST} repost:{{owner}}",
     of_unknown="posts of unknown users",
 )
 edits = OfId(
@@ -294,8 +294,7 @@ recent = SplitByPost(
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
     truth=True, official=True, shown=EVERYONE,
-    jobs="follow:{owner}:{member} block:{owner}:{member} block:{member}:{owner} "
-    "recount:{owner} recount:{member} sanction:{owner} sanction:{member}",
+    jobs="follow:{owner}:{member} block:{owner}:{member} block:{member}:{owner}",
     of_unknown="follows of unknown users", line="follow follower followed since",
 )
 followers = OfId(
@@ -304,14 +303,14 @@ followers = OfId(
 )
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
-    truth=True, shown=COMMANDS, jobs="like:{owner}:{member} recount:{owner} sanction:{owner}",
+    truth=True, shown=COMMANDS, jobs="like:{owner}:{member}",
     of_unknown="likes of unknown users", line="like user post time",
 )
 liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
-    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member} recount:{owner} sanction:{owner}",
+    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member}",
     of_unknown="reposts of unknown users",
 )
 reposted_by = OfId(

@@ -2,7 +2,7 @@
 
 import time
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -46,7 +46,6 @@ from timeline.posts.delivery import Delivery, Readers
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
 from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
-from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
@@ -63,6 +62,10 @@ class Written(NamedTuple):
 
     pid: int
     author: int  # uid; 0: it has none
+
+
+def _jobs_on_own(one: Written) -> set[str]:
+    return keys.updates.explained_by(one.author, str(one.pid))
 
 
 class Traces(NamedTuple):
@@ -114,7 +117,7 @@ class PostChecks(Searcher):
             self._lost,
             f"{keys.updates.only_key}:{{1}} lacks {{0}}",
             repair_all=self._put_back,
-            jobs=lambda pid, *_: at_work_on(pid),
+            jobs=lambda *one: _jobs_on_own(Written(*one)),
             subject=_post_of,
         )
         return [
@@ -256,7 +259,7 @@ class PostChecks(Searcher):
     def _authors_of_missing(self, pids: Sequence[int]) -> set[int]:
         """The authors of those of these posts that are missing from their `updates:`, and on which no job is at work. A
         post may have been published or deleted since it was looked at."""
-        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, lambda one: at_work_on(one.pid), _post_of)
+        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, _jobs_on_own, _post_of)
         return {one.author for one in missing}
 
     def _put_back(self, lost: Sequence[Written]) -> None:
@@ -416,9 +419,9 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: Counts(self._store, count).recount([pid]),
-                jobs=lambda pid, *others: at_work_on(pid) | {f"gone:{others[-1]}"},
+                jobs=lambda *parts: {f"gone:{parts[-1]}"},
                 subject=_post_of,
-                at_work_on=self._at_work_on,
+                at_work_on=partial(settling.posts_at_work, self._store),
             )
         ]
 
@@ -442,18 +445,6 @@ class CountChecks(Searcher):
         wrong = {one: number for one, number in written.items() if number != right[one]}
         return [Miscount(*one, number, right[one], asked[one[0]][0].value[-1]) for one, number in wrong.items()]
 
-    def _at_work_on(self, under_way: Collection[str]) -> set[int]:
-        """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
-        jobs = [job.split(":") for job in under_way]
-        of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
-        edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
-        pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
-        named = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["reply_to", "quote"]), pids)
-        others = [stored_id(keys.post(pid), text) for pid, fields in named.items() for text in fields]
-        return (
-            {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
-        )
-
 
 # ---- Checks of threads, replies, quotes and other listings: they must agree with the hashes of the posts, both ways.
 
@@ -475,8 +466,10 @@ class ListingChecks(Searcher):
                 "{key} is not listed as it must",
                 self._settle,
                 read=only(_ask_entangled),
-                jobs=lambda pid, author: at_work_on(pid) | {f"recount:{author}", f"sanction:{author}"},
+                jobs=lambda *_: set(),
                 subject=_post_of,
+                at_work_on=partial(settling.AtWork, self._store),
+                about=tuple,
             ),
             *map(self._entries, LISTINGS),
             self._check_of(
@@ -486,14 +479,15 @@ class ListingChecks(Searcher):
                 "{0} has {1:.40}",
                 self._count,
                 read=places,
-                jobs=lambda *_: set(),
+                jobs=_jobs_on_counted,
             ),
         ]
 
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
         label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
-        return self._check_of(label, kind, look, "{0} has {1}", self._remove, read=_listed)
+        check_of = partial(self._check_of, at_work_on=partial(settling.posts_at_work, self._store), about=itemgetter(1))
+        return check_of(label, kind, look, "{0} has {1}", self._remove, read=_listed)
 
     def orphans(self) -> list[Check]:
         label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
@@ -581,6 +575,11 @@ def _ask_unexplained(pipe: Pipe, entry: ListingEntry) -> Result[bool]:
     key, pid = entry
     look, present = settling.ask_look(pipe, {pid: settling.PostState()}), pipe.zscore(key, str(pid))
     return Result(lambda: present.value is not None and key not in look.value.seen[pid].stands_in)
+
+
+def _jobs_on_counted(key: str, member: str) -> set[str]:
+    kind = kind_of(counted_in(key))
+    return kind.explained_by(id_in(counted_in(key)), member) if kind else set()
 
 
 def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:

@@ -19,12 +19,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from accounts.community.sanctions import people_at_work
 from accounts.media.repository import Pictures
 from accounts.users.repository import ask_owners, is_deleted
 from retwis_site.jobs.outbox import Outbox, add_due, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
-from retwis_site.store.ids import nonce, stored_id, stored_time
+from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
 from retwis_site.store.replies import Result
 from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_notice, queue_remove
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, Media
@@ -34,6 +35,7 @@ from timeline.posts.reading.records import CHANGES, LINKS, Version, ask_versions
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
 from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
+from timeline.relations.relations import LIKE, REPOST
 
 # ---- The people whom a text mentions. Their names are looked up once, when the text is written.
 
@@ -390,6 +392,38 @@ def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AU
         pipe.hset(keys.post(pid), {"deleted": f"{now}{by.mark}"})
         forget(pid)
     pipe.execute()
+
+
+# ---- What is under way: doctor's checks leave it out.
+
+
+def posts_at_work(store: Store, under_way: Collection[str]) -> set[int]:
+    """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote. One
+    round trip."""
+    jobs = [job.split(":") for job in under_way]
+    of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
+    edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
+    pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
+    named = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["reply_to", "quote"]), pids)
+    others = [stored_id(keys.post(pid), text) for pid, fields in named.items() for text in fields]
+    return {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
+
+
+class AtWork:
+    """As a container of a post and its author: whether a job is at work on the post, or on what counts the author."""
+
+    def __init__(self, store: Store, under_way: Collection[str]) -> None:
+        self._posts, self._people = posts_at_work(store, under_way), people_at_work(under_way)
+
+    def __contains__(self, one: object) -> bool:
+        return isinstance(one, tuple) and (one[0] in self._posts or one[1] in self._people)
+
+
+def tags_at_work(store: Store, under_way: Collection[str]) -> set[str]:
+    """The tags in the texts of these posts, folded. Three round trips."""
+    pids = posts_at_work(store, under_way)
+    seen = answer(store, ask_look, authors_of(store, pids)).seen.values()
+    return {tag for post in seen for text in (post.body, *(one.text for one in post.texts)) for tag in tags_in(text)}
 
 
 # ---- A new or changed post is left to a worker, which writes it into the index of the search.

@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from math import inf
 from typing import NamedTuple
 
+from accounts.community.sanctions import people_at_work
 from accounts.users.checks import ask_gone, but_of_lost, unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
@@ -43,8 +44,7 @@ from timeline.relations.relations import BLOCK, FOLLOW, RELATIONS, REPOST, ask_i
 
 
 def lines_of(relation: Relation) -> SiteLines:
-    """As the key table tells of the truth. All edges to a target are counted in the end: four round trips for each 500
-    targets."""
+    """As the key table tells of the truth. Edges are counted in the end: four round trips for each 500 targets."""
     target, what = relation.target, relation.names[2]
 
     def count(store: Store) -> Iterator[None]:
@@ -259,10 +259,9 @@ class RankingChecks(Searcher):
 
     def _at_work_on(self, under_way: Collection[str]) -> set[int]:
         """The users that a job may be at work on: a follow of them, a block, which ends follows, or their removal."""
+        people = {FOLLOW.kind: 2, BLOCK.kind: 2, "gone": 1}  # how many such a job names
         jobs = [job.split(":") for job in under_way]
-        of_follows = [uid for job in jobs if job[0] in (FOLLOW.kind, BLOCK.kind) and len(job) == 3 for uid in job[1:]]
-        removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
-        return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
+        return {uid for kind, *ids in jobs if people.get(kind) == len(ids) for id_ in ids if (uid := parse_id(id_))}
 
     def _followed(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users with followers whose count in the ranking is missing or wrong."""
@@ -334,8 +333,7 @@ class EdgeChecks(Searcher):
         self._sums: array[int] | None = None  # None: not all was compared
 
     def _ask_people(self, pipe: Pipe, uids: Collection[int]) -> Handle[Mapping[int, KnownAccount]]:
-        """How these people stood when this search has first met them, of KNOWN people at most: many edges lead to each.
-        Two commands for each new one."""
+        """How these people stood when this search has first met them, KNOWN at most. Two commands for each new one."""
         if len(self._people) > KNOWN:
             self._people.clear()
         known = self._people
@@ -444,7 +442,9 @@ class EdgeChecks(Searcher):
 
         label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
         repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
-        return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
+        return self._check_of(
+            label, own, look, repair_all=repair, read=read_suspects, at_work_on=people_at_work, about=lambda one: one[1]
+        )
 
     def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
         """At most fifteen round trips for all together, and more as for `Edges.set`."""

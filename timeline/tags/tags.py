@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -24,6 +25,7 @@ from timeline.posts.entities import PostsPage
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
+from timeline.posts.settling import tags_at_work
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS
 from timeline.relations.relation import Edge, ask_among, ask_number, ask_stands
@@ -327,16 +329,18 @@ class TagChecks(Searcher):
     before."""
 
     def inconsistencies(self) -> list[Check]:
+        check_of = partial(self._check_of, at_work_on=partial(tags_at_work, self._store))
         return [
-            self._check_of(
+            check_of(
                 "tags without a spelling",
                 keys.tag,
                 looking(self._store, _ask_unspelled),
                 "{0} has no spelling",
                 self._spell,
                 read=names_alone,
+                about=_tag_of,
             ),
-            self._check_of(
+            check_of(
                 "tags missing from tags_by_name",
                 keys.tags,
                 looking(self._store, _ask_unfound),
@@ -344,11 +348,12 @@ class TagChecks(Searcher):
                 lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
                 read=names_in,
             ),
-            self._check_of(
+            check_of(
                 "entries of tags_by_name that are no tag",
                 keys.tags_by_name,
                 looking(self._store, _ask_stray),
                 "tags_by_name has {0!r}",
+                about=folded,
             ),
             self._check_of(
                 "entries of home_tags: missing from homes_of_tag:, or of a tag that is not followed",
