@@ -368,13 +368,19 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
     return form_page(request, f"accounts/community/site/{template}", words)
 
 
+def keep_dismissed(me: User, name: str) -> None:
+    """The announcement of this name is not shown to this account again; what is no name changes nothing. Round trips of
+    `RateLimits.count`, and of `Users.write`. Raises TooOften."""
+    RateLimits(connect()).count(DISMISSALS, str(me.uid))
+    if named := dismissed_by(name):
+        Users(connect()).write(me.uid, {"dismissed": named})
+
+
 @guards.open_to_frozen
 @guards.user_change
 def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
     """The announcement that stands now is not shown to this account again."""
-    RateLimits(connect()).count(DISMISSALS, str(me.uid))
-    if name := dismissed_by(request.POST.get("announcement", "")):
-        Users(connect()).write(me.uid, {"dismissed": name})
+    keep_dismissed(me, request.POST.get("announcement", ""))
     return redirect(guards.page_of_form(request))
 
 

@@ -9,19 +9,18 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import linebreaks, urlize
 
-from accounts.community.views import DISMISSALS
+from accounts.community.views import keep_dismissed
 from accounts.facts.facts import LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS
 from accounts.media.decoder import MOST_PIXELS
-from accounts.signing_in.html import dismissed_by, name_of_announcement
+from accounts.signing_in.html import name_of_announcement
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
-from accounts.users.repository import Users, ask_how_many
+from accounts.users.repository import ask_how_many
 from retwis_site.identity import Site, ask_site
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.version import of_site
 from timeline.api.calls import Call, Endpoint
 from timeline.posts.entities import LONGEST_ALT, LONGEST_POST, MOST_PICTURES
@@ -237,10 +236,7 @@ def announcements(call: Call) -> object:
 
 
 def dismiss_announcement(call: Call) -> object:
-    me = call.viewer.require_user()
-    RateLimits(connect()).count(DISMISSALS, str(me.uid))
-    if name := dismissed_by(call.named["id"]):
-        Users(connect()).write(me.uid, {"dismissed": name})
+    keep_dismissed(call.viewer.require_user(), call.named["id"])
     return {}
 
 
