@@ -143,9 +143,8 @@ def check_links(store: Store, claim: Claim) -> object:
     looked_at, began = _looked_at.get((uid, profile)) or ([], 0)
     if looked_at == fields.value and (saved.value or 0) <= began:
         return True
-    links, since = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}, _verified_of(uid, verified)
-    asked = (uid, profile, text or "")
-    look = _looks.get(asked) or _begin(asked, Look(claim.name, now, Future()), links)
+    since, asked = _verified_of(uid, verified), (uid, profile, text or "")
+    look = _looks.get(asked) or _begin(claim.name, now, asked)
     if look is None or (look.job != claim.name and not look.answer.done()):
         claim.outbox.add_for_later(claim.name, LEASE)
         return PUT_OFF
@@ -164,7 +163,7 @@ def check_links(store: Store, claim: Claim) -> object:
     return store.hget(keys.user(uid), "facts") == text
 
 
-def _begin(asked: tuple[int, str, str], look: Look, links: set[str]) -> Look | None:
+def _begin(job: str, began: int, asked: tuple[int, str, str]) -> Look | None:
     """Begin a look. None while there are too many; one whose answer nobody has fetched, since another worker has its
     job, makes room."""
     if len(_looks) >= MOST_LOOKS:
@@ -172,9 +171,10 @@ def _begin(asked: tuple[int, str, str], look: Look, links: set[str]) -> Look | N
             del _looks[ended]
     if len(_looks) >= MOST_LOOKS:
         return None
-    profile = asked[1]
+    uid, profile, text = asked
+    links = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}
     answer = in_thread(lambda: linking_back(links, profile) if settings.LINK_CHECKS else set())
-    _looks[asked] = look = look._replace(answer=answer)
+    look = _looks[asked] = Look(job, began, answer)
     return look
 
 
