@@ -138,8 +138,8 @@ def owned(store: Store) -> Store:
 @contextmanager
 def alone(store: Store, what: str) -> Iterator[Store]:
     """The store for what one process at a time does with a thing: what it reads there is so until it writes, since no
-    other process is in this block. It waits for that one, also for one that has died there, and raises LeaseEnded when
-    others came first all the time. Two round trips, and one each time that it looks again."""
+    other process is in this block. It waits while one is; if that one has died, until its lease ends. Raises LeaseEnded
+    when others have come first all the time. Two round trips, and one for each look besides."""
     key = keys.lease(what)
     for _ in range(LOOKS):
         leased = LeasedStore(store, Lease(ALONE_GIVES_UP))

@@ -26,7 +26,7 @@ from tests.support.stores.seam import Killed, before_each_round_trip, undisturbe
 # may come between two turns of another.
 STAYS = (0.4, 0.85, 0.96)
 DIES = 0.06  # chance that a task is killed at its turn, while kills are left
-LOOKS = 1000  # how often a task looks whether another one has ended; it looks in vain only for one that was killed
+LOOKS = 1000  # of a task that waits until another one has ended: all are in vain if that one was killed
 LONGEST = 60  # seconds of a turn: a task that waits for another one fails
 
 
