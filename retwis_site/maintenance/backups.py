@@ -12,11 +12,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import redis
@@ -42,6 +42,7 @@ from retwis_site.store.embedded import temporary_server
 CHUNK = 1 << 20  # bytes
 PATIENCE = 60.0  # seconds without a byte; a server that prepares a snapshot sends a newline every few seconds
 MARK = 40  # bytes: the random text at the end of a snapshot of unknown length
+LOOKS_EVERY = 0.2  # seconds between two looks at how much is written
 
 # Each may be unknown to an older server. `capa eof`: it can send without a file of its own. `rdb-only`: it need not
 # remember later writes for this replica.
@@ -359,48 +360,32 @@ class Snapshots:
     def __iter__(self) -> Iterator[None]:
         """Raises StoreError when a server gives no snapshot, and OSError when the disk refuses."""
         snapshots = [Snapshot(client) for client in self._store.transport.servers()]
-        written: SimpleQueue[bool] = SimpleQueue()  # True for each CHUNK bytes, False for the end of a file
         with ThreadPoolExecutor(len(snapshots)) as threads:
             try:
                 for snapshot in snapshots:
                     snapshot.request()
-                running = [
-                    threads.submit(self._write, number, snapshot, written)
-                    for number, snapshot in enumerate(snapshots, 1)
-                ]
-                yield from _steps(running, written)
-                for one in wait(running, return_when=FIRST_EXCEPTION).done:
-                    one.result()
+                running = [threads.submit(self._write, number, one) for number, one in enumerate(snapshots, 1)]
+                told, left = 0, {*running}
+                while left:
+                    done, left = wait(left, LOOKS_EVERY, FIRST_EXCEPTION)
+                    for one in done:
+                        one.result()
+                    written = sum(file.stat().st_size for file in self._folder.iterdir()) // CHUNK
+                    yield from repeat(None, written - told)
+                    told = written
                 self.files = tuple(one.result() for one in running)
             finally:  # a failure ends all of them
                 for snapshot in snapshots:
                     snapshot.close()
 
-    def _write(self, number: int, snapshot: Snapshot, written: "SimpleQueue[bool]") -> DataFile:
-        name = f"store-{number}.rdb"
-        digest = hashlib.sha256()
-        size = 0
-        try:
-            with create(self._folder / name) as file:
-                for chunk in snapshot:
-                    file.write(chunk)
-                    digest.update(chunk)
-                    for _ in range(size // CHUNK, (size + len(chunk)) // CHUNK):
-                        written.put(True)
-                    size += len(chunk)
-        finally:
-            written.put(False)
+    def _write(self, number: int, snapshot: Snapshot) -> DataFile:
+        name, digest, size = f"store-{number}.rdb", hashlib.sha256(), 0
+        with create(self._folder / name) as file:
+            for chunk in snapshot:
+                file.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
         return DataFile(name, size, digest.hexdigest())
-
-
-def _steps(running: list["Future[DataFile]"], written: "SimpleQueue[bool]") -> Iterator[None]:
-    """A step for each chunk, until all files are written or one has failed."""
-    open_files = len(running)
-    while open_files and not any(one.done() and one.exception() for one in running):
-        if written.get():
-            yield
-        else:
-            open_files -= 1
 
 
 def describe(store: Store) -> Manifest:
