@@ -17,7 +17,7 @@ from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
 from retwis_site.store.client import Pipe, Repository
-from retwis_site.store.ids import LARGEST_ID, integer, known_fields, nonce, note_bad
+from retwis_site.store.ids import integer, nonce, stored_record
 from retwis_site.store.replies import Result
 
 EVIDENCE = "act:"  # what the name of such a field begins with
@@ -72,20 +72,7 @@ def evidence_of(act_id: str) -> str:
 
 def read_act(key: str, line: str) -> Act | None:
     """The act of a stored line, without fields that a newer version has written; None for any other text."""
-    try:
-        act = Act(**known_fields(Act, line))
-    except (ValueError, TypeError, RecursionError):
-        note_bad(key, line)
-        return None
-    texts, numbers = (act.what, act.reason, act.id, act.also, act.told), (act.by, act.whom, act.post, act.until, act.at)
-    if not all(isinstance(text, str) for text in texts) or not all(_is_number(number) for number in numbers):
-        note_bad(key, line)
-        return None
-    return act
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID
+    return stored_record(Act, key, line)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store, answer, answers, remove_unchanged
-from retwis_site.store.ids import digest_of, known_fields, note_bad, parse_number, stored_names
+from retwis_site.store.ids import digest_of, parse_number, stored_names, stored_record
 
 # ---- Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name ->
 # JSON.
@@ -168,14 +168,7 @@ def stored_application(asked: Application) -> str:
 
 def read_application(text: str) -> Application | None:
     """Without fields that a newer version has written; None for a text that is no application."""
-    try:
-        found = Application(**known_fields(Application, text))
-    except (ValueError, TypeError, RecursionError):
-        note_bad(keys.applications(), "an application")
-        return None
-    texts, numbers = (found.username, found.password, found.why, found.reason), (found.at, found.refused)
-    is_whole = all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in numbers)
-    return found if is_whole else None
+    return stored_record(Application, keys.applications(), text, "an application")
 
 
 # ---- Invitations. Each is a field of `invites:<uid>`, of the user who invites; those of the operator are in

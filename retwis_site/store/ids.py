@@ -10,10 +10,13 @@ import logging
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from typing import Any
+from typing import TypeVar
 
 from retwis_site.exceptions import IdInUse
+
+T = TypeVar("T")
 
 logger = logging.getLogger("retwis.store")
 
@@ -58,13 +61,21 @@ def integer(score: float) -> int:
 # ---- what a key holds
 
 
-def known_fields(kind: type[Any], text: str) -> dict[str, Any]:
-    """The fields of this dataclass in a stored JSON object, of any types, without those that a newer version of the
-    site has added. Raises ValueError, TypeError and RecursionError for any other text."""
-    stored = json.loads(text)
-    if not isinstance(stored, dict):
-        raise TypeError("no JSON object")
-    return {one.name: stored[one.name] for one in fields(kind) if one.name in stored}
+def stored_record(kind: type[T], key: str, text: str, says: str = "") -> T | None:
+    """The record in a stored JSON object: a dataclass of texts, and numbers from 0 to LARGEST_ID. Without fields that a
+    newer version of the site has added; None for any other text. `says`: instead of a text that no log may have."""
+    parts = fields(kind)  # type: ignore[arg-type]  # there is no name for the type of all dataclasses
+    with suppress(ValueError, TypeError, RecursionError):
+        stored = json.loads(text)
+        found = kind(**{part.name: stored[part.name] for part in parts if part.name in stored})
+        if all(_is_part(getattr(found, part.name), part.type) for part in parts):
+            return found
+    note_bad(key, says or text)
+    return None
+
+
+def _is_part(value: object, kind: object) -> bool:
+    return type(value) is kind and (not isinstance(value, int) or 0 <= value <= LARGEST_ID)
 
 
 def good_ids(texts: Sequence[str]) -> list[int] | None:
