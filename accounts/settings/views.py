@@ -1,7 +1,7 @@
 """The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
@@ -398,39 +398,33 @@ def appearance(request: RetwisRequest) -> HttpResponse:
     of one browser and of no account. Below, the page lists the keys; the script shows the list in a dialog."""
     initial = {"theme": theme_of(request) or AppearanceForm.SYSTEM, "shortcuts": shortcuts_of(request)}
     form = AppearanceForm(typed(request), initial=initial)
-
-    def keep(response: HttpResponse, theme: str) -> None:
-        keep_choice(response, THEME_COOKIE, theme)
-        if shortcuts := form.cleaned_data["shortcuts"]:
-            keep_choice(response, SHORTCUTS_COOKIE, shortcuts if shortcuts == OFF else "")
-
-    return _choice(request, "accounts/settings/appearance.html", form, "theme", keep)
+    if not form.is_valid():
+        return _choice_page(request, "accounts/settings/appearance.html", form, form["theme"])
+    response = HttpResponseRedirect(guards.page_after(request))
+    keep_choice(response, THEME_COOKIE, form.cleaned_data["theme"])
+    if shortcuts := form.cleaned_data["shortcuts"]:
+        keep_choice(response, SHORTCUTS_COOKIE, shortcuts if shortcuts == OFF else "")
+    return response
 
 
 @guards.open_to_frozen
 @guards.for_own_forms
 def language(request: RetwisRequest) -> HttpResponse:
     """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
-
-    def keep(response: HttpResponse, code: str) -> None:
-        if request.user.is_authenticated:
-            Users(connect()).choose_language(request.viewer.require_user().uid, code)
-        keep_choice(response, settings.LANGUAGE_COOKIE_NAME, code)
-
     form = LanguageForm(typed(request), initial={"language": get_language()})
-    return _choice(request, "accounts/settings/language.html", form, "language", keep)
+    if not form.is_valid():
+        return _choice_page(request, "accounts/settings/language.html", form, form["language"])
+    if request.user.is_authenticated:
+        Users(connect()).choose_language(request.viewer.require_user().uid, form.cleaned_data["language"])
+    response = HttpResponseRedirect(guards.page_after(request))
+    keep_choice(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
+    return response
 
 
-def _choice(
-    request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
-) -> HttpResponse:
+def _choice_page(request: RetwisRequest, template: str, form: forms.Form, field: forms.BoundField) -> HttpResponse:
     """A page with a choice. Saving it redirects to the page that led here."""
     after = guards.page_after(request) if form.is_bound else guards.page_of_form(request)
-    if not form.is_valid():
-        return form_page(request, template, {"form": form, "field": form[field], "next": after})
-    response = HttpResponseRedirect(after)
-    keep(response, form.cleaned_data[field])
-    return response
+    return form_page(request, template, {"form": form, "field": field, "next": after})
 
 
 # ---- The page of one's sessions, and ending them.
