@@ -6,7 +6,6 @@ and WhiteNoise have is not written again: their middlewares are called, as parts
 """
 
 import io
-import logging
 import re
 import sys
 from collections.abc import Callable
@@ -37,7 +36,6 @@ from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
 from retwis_site.http.security_headers import headers_of_every_answer
 from retwis_site.rendering import pages
-from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.middleware import ObservedRequests
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -221,8 +219,6 @@ def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
 # Python and Django keep what they have parsed: the last 128 addresses, each with its Host. So every header is bounded.
 
 
-security = logging.getLogger("retwis.security")
-
 LONGEST_HOST = 255 + len(":65535")  # characters (RFC 1035, 2.3.4)
 LARGEST_PORT = 65535
 LONGEST_HEADER = 16 * 1024  # characters; the cookies of a site stay below it
@@ -248,8 +244,7 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
 
 
 def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-    what, address = "the head of the request is refused", client_address(request)
-    security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
+    pages.log_refusal(request, f"the head of the request is refused ({status})")
     return pages.error_page(request, status, title, text)
 
 

@@ -342,12 +342,13 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 
 def too_busy(request: HttpRequest) -> HttpResponse:
     """503: too many requests for the same work wait already."""
-    _log_refusal(request, "too busy")
+    log_refusal(request, "too busy")
     text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
     return _unavailable(request, "queue", _("Too busy right now"), text)
 
 
-def _log_refusal(request: HttpRequest, why: str) -> None:
+def log_refusal(request: HttpRequest, why: str) -> None:
+    """Log a request that is refused, and from which address."""
     security.warning("%s %s: %s, from %s", request.method, logged_path(request), why, client_address(request))
 
 
@@ -371,7 +372,7 @@ def _try_later(request: HttpRequest, status: int, title: str, text: str, seconds
 
 def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     """429. Retry-After: seconds until the oldest counted action leaves the window. Then the form can be sent again."""
-    _log_refusal(request, f"too often, more than {exception}")
+    log_refusal(request, f"too often, more than {exception}")
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
     return _try_later(request, 429, _("Too many requests"), f"{exception.message} {wait}", exception.retry_after)
@@ -382,7 +383,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    _log_refusal(request, "not allowed")
+    log_refusal(request, "not allowed")
     return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
 
 
