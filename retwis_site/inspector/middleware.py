@@ -29,14 +29,11 @@ _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP
 # ---- Commands as rows of HTML.
 #
 # A page sends some thirty commands, and its inspector must take little of the page's time. So a row is made once for
-# each pattern: the same command for the same kind of key, asked for by the same method. Only the id differs. The rows
-# of whole round trips are kept too.
+# each pattern: the same command for the same kind of key, asked for by the same method. Only the id differs.
 
 
 COMMAND = Fragment("retwis_site/inspector/_command.html")
 MOST_PATTERNS = 4000  # 5 MB
-MOST_ROUND_TRIPS = 500  # at most 10 MB, and mostly 3 MB
-LONGEST_ROUND_TRIP = 60  # commands; one with more is made each time
 LONGEST_PATTERN = 60  # parts of a command; one with more is made each time
 
 _ID = f"id{secrets.token_hex(16)}"  # stands for the id. Nobody can guess it, so no text of a command has it
@@ -52,22 +49,11 @@ class _Pattern(NamedTuple):
     asker: object
 
 
-_round_trips: Memory[tuple[object, ...], bytes] = Memory(MOST_ROUND_TRIPS, math.inf)
 _patterns: Memory[tuple[object, ...], _Pattern] = Memory(MOST_PATTERNS, math.inf)
 
 
-def rows(commands: tuple[Command, ...]) -> bytes:
-    """The rows of the commands of a round trip. A viewer's next page often sends the same ones."""
-    identity = (commands, tuple([id(getattr(command, "code", None)) for command in commands]))
-    kept = _round_trips.get(identity)
-    if kept is None:
-        kept = _made(commands)
-        if len(commands) <= LONGEST_ROUND_TRIP:
-            _round_trips.put(identity, kept)
-    return kept
-
-
-def _made(commands: Iterable[Command]) -> bytes:
+def rows(commands: Iterable[Command]) -> bytes:
+    """The rows of the commands of a round trip."""
     made: list[bytes] = []
     for command in commands:
         key = str(command[1]) if len(command) > 1 else ""
