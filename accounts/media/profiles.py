@@ -139,7 +139,6 @@ class ProfilePictureChecks(Searcher):
                 "user {0} has {2} as {1}",
                 self._repair,
                 jobs=lambda *_: set(),  # the mark is there before the field
-                subject=lambda one: one[0],
             )
         ]
 

@@ -358,7 +358,6 @@ class PictureChecks(Searcher):
                 lambda info, lacking, size: self._store.zadd(lacking, {_digest_in(info): size}),
                 read=names_alone,
                 jobs=lambda info, *_: _jobs(info),
-                subject=lambda one: one.info,
             ),
             self._check_of(
                 "pictures that something shows, of which nothing is known",

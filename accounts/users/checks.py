@@ -405,11 +405,10 @@ class NameIndexChecks(Searcher):
                 "names that users_by_name lacks",
                 keys.users,
                 self._lacking,
-                "users_by_name lacks {0!r}",
-                lambda _, uid: self._index.make_match({uid: []}),
+                "users_by_name lacks {1!r}",
+                lambda uid, _: self._index.make_match({uid: []}),
                 read=self._users,
-                jobs=lambda entry, uid: keys.users_by_name.jobs_on(entry, str(uid)),
-                subject=lambda one: one[1],
+                jobs=lambda uid, entry: keys.users_by_name.jobs_on(entry, str(uid)),
                 built=Built(keys.users_by_name(), self._index_all),
             ),
             self._check_of(
@@ -444,15 +443,15 @@ class NameIndexChecks(Searcher):
             stored = self._index.stored({uid for _, uid in batch})
             yield sorted({uid for name, uid in batch if name in spellings(stored[uid].username or "")})
 
-    def _lacking(self, uids: Collection[int]) -> list[OwnedEntry]:
-        """The missing entries of these users. Two round trips."""
+    def _lacking(self, uids: Collection[int]) -> list[tuple[int, str]]:
+        """Users with their missing entries. Two round trips."""
         right = [
-            (entry, uid)
+            (uid, entry)
             for uid, stored in self._index.stored(uids).items()
             for entry in sorted(right_entries(uid, stored))
         ]
-        scores = answers(self._store, lambda pipe, owned: pipe.zscore(keys.users_by_name(), owned[0]), right)
-        return [owned for owned, score in scores.items() if score is None]
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.users_by_name(), one[1]), right)
+        return [one for one, score in scores.items() if score is None]
 
     def _stale(self, owned: Sequence[OwnedEntry]) -> list[OwnedEntry]:
         """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""

@@ -241,12 +241,16 @@ def _nothing(_: Collection[str]) -> Container[Any]:
     return ()
 
 
+def _itself(one: T) -> T:
+    return one
+
+
 def confirmed(
     store: Store,
     suspects: Sequence[T],
     look: Callable[[list[Any]], Iterable[T]],
     jobs: Callable[[T], set[str]] = lambda _: set(),
-    subject: Callable[[T], Any] = lambda one: one,
+    subject: Callable[[T], Any] = _itself,
     at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
     about: Callable[[T], Any] | None = None,
 ) -> list[T]:
@@ -316,13 +320,13 @@ def check_of(
     repair_all: Callable[[Sequence[Any]], object] | None = None,
     read: Read | None = None,
     jobs: Callable[..., set[str]] | None = None,
-    subject: Callable[[Any], Any] = lambda one: one,
     at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
     about: Callable[[Any], Any] | None = None,
     built: Built | None = None,
 ) -> Check:
     """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
-    or a text, or a tuple that begins with the id in a key and a member.
+    or a text, or a tuple that begins with the id in a key and a member. Where `look` gets ids or names, a tuple begins
+    with one of them.
 
     `says` describes a finding: `{0}` is the first part of what is wrong, or all of it; `{key}` its key. `repair` and
     `jobs` get the parts. Without them a finding is named by its key and member, and removed, and the key table says
@@ -334,9 +338,9 @@ def check_of(
 
     def find(names: list[str]) -> Chunks:
         for chunk in read(store, names):
-            found = confirmed(
-                store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on, about
-            )
+            suspects = look(chunk) if chunk else []
+            subject = _itself if chunk and isinstance(chunk[0], tuple) else _first
+            found = confirmed(store, suspects, look, lambda one: jobs(*_parts(one)), subject, at_work_on, about)
             if found and read in (ids, names_alone):  # the others have just read the keys
                 found = still_there(store, found, lambda one: _place(of, one)[0])
             if found and built is not None and not store.zcard(built.key):
@@ -356,6 +360,10 @@ def check_of(
 
 def _parts(one: Any) -> tuple[Any, ...]:
     return one if isinstance(one, tuple) else (one,)
+
+
+def _first(one: Any) -> Any:
+    return _parts(one)[0]
 
 
 def _described(says: str, of: Kind, one: Any) -> str:

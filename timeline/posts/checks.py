@@ -51,7 +51,6 @@ from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exi
 
 
 UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
-_post_of = itemgetter(0)  # the post of what is wrong
 _author_of = itemgetter(1)  # of a `Written`
 PLACE = ("reply_to", "root", "above")  # fields of a reply
 TOGETHER = 50  # posts that are put back together, well within the lease of their jobs
@@ -118,7 +117,6 @@ class PostChecks(Searcher):
             f"{keys.updates.only_key}:{{1}} lacks {{0}}",
             repair_all=self._put_back,
             jobs=lambda *one: _jobs_on_own(Written(*one)),
-            subject=_post_of,
         )
         return [
             self._check_of(
@@ -259,7 +257,7 @@ class PostChecks(Searcher):
     def _authors_of_missing(self, pids: Sequence[int]) -> set[int]:
         """The authors of those of these posts that are missing from their `updates:`, and on which no job is at work. A
         post may have been published or deleted since it was looked at."""
-        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, _jobs_on_own, _post_of)
+        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, _jobs_on_own, itemgetter(0))
         return {one.author for one in missing}
 
     def _put_back(self, lost: Sequence[Written]) -> None:
@@ -420,7 +418,6 @@ class CountChecks(Searcher):
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: Counts(self._store, count).recount([pid]),
                 jobs=lambda *parts: {f"gone:{parts[-1]}"},
-                subject=_post_of,
                 at_work_on=partial(settling.posts_at_work, self._store),
             )
         ]
@@ -467,7 +464,6 @@ class ListingChecks(Searcher):
                 self._settle,
                 read=only(_ask_entangled),
                 jobs=lambda *_: set(),
-                subject=_post_of,
                 at_work_on=partial(settling.AtWork, self._store),
                 about=tuple,
             ),

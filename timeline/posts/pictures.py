@@ -208,7 +208,6 @@ class PostPictureChecks(Searcher):
                 "post {0} shows {1}",
                 self._repair,
                 jobs=lambda pid, *_: keys.post.jobs_on(pid, str(pid)),
-                subject=lambda one: one[0],
             )
         ]
 

@@ -227,9 +227,7 @@ class RankingChecks(Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
     def inconsistencies(self) -> list[Check]:
-        check_of = partial(
-            self._check_of, repair=self._recount, subject=lambda entry: entry.uid, at_work_on=self._at_work_on
-        )
+        check_of = partial(self._check_of, repair=self._recount, at_work_on=self._at_work_on)
         return [
             check_of(
                 "wrong counts in users_by_followers",

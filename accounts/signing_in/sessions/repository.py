@@ -238,7 +238,6 @@ class SessionChecks(Searcher):
                 self._lost,
                 "auths does not know a session of user {0}",
                 self._restore,
-                subject=lambda one: one[0],
             ),
             self._check_of(
                 "users with too many sessions",
