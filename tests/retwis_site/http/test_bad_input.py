@@ -11,7 +11,7 @@ import pytest
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_posts, write_tag
 
 HOSTILE = "<script>alert('x')</script>\"&"
 POST_ONLY = [
@@ -25,6 +25,8 @@ POST_ONLY = [
 ]
 SETTINGS = ["/settings/", "/settings/delete/", "/settings/appearance/", "/settings/language/"]
 PAGES = ["/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/", "/livez", "/readyz"]
+PAGES += ["/new/?after=1", "/robots.txt", "/sitemap.xml", "/sitemap-pages.xml", "/sitemap-people.xml"]
+PAGES += ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"]
 
 
 @pytest.mark.parametrize("url", POST_ONLY)
@@ -68,7 +70,9 @@ def test_an_invalid_length_gets_an_answer(browser, alice, length):
 @pytest.mark.parametrize("url", PAGES)
 def test_a_page_refuses_post(browser, alice, raw, url):
     write_posts(raw, 1, [1])
-    assert browser(alice).post(url).status_code == 405
+    for client in (browser(alice), browser()):
+        answer = client.post(url)
+        assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize("url", [*POST_ONLY, "/login/", "/register/", *SETTINGS])
@@ -127,9 +131,28 @@ def test_a_bad_cursor_is_a_400_page(browser, alice, url, cursor):
     assert "Invalid address" in page_of(browser(alice).get(f"{url}?before={encoded}"), 400)
 
 
-@pytest.mark.parametrize("cursor", ["1-", "-1", "1-x", "x-1", "1--1", "1-2-3", "9" * 30 + "-1", "1.5-1"])
-def test_a_bad_cursor_in_a_list_of_users_is_a_400_page(browser, alice, cursor):
-    assert browser().get(f"/@Alice/followers/?before={cursor}").status_code == 400
+CURSORS_OF_PEOPLE = ("1-", "-1", "1-x", "x-1", "1--1", "1-2-3", "9" * 30 + "-1", "1.5-1")
+FILTERS = ("show=all", "show=Mutual", "show=x", "show=mutual ", "show=%00", "show=not_followed_back")
+WRONG_QUERIES = {
+    "/people/?": ("before=", "before=x", "before=-1", "before=5", "by=x", "by=Followers", "before=²-a"),
+    "/people/?by=followers&": ("before=5-x", "before=x-5", "before=5-", "before=-5"),
+    "/@Alice/followers/?": (*FILTERS, *(f"before={cursor}" for cursor in CURSORS_OF_PEOPLE)),
+    "/@Alice/following/?": FILTERS,
+    "/search/?q=tea&": ("before=x", "before=0", "in=x"),
+    "/tags/used/?": ("before=0", "before=x", "before=-1", "before="),
+}
+OF_USERS = {
+    "/new/?": ("", "after=", "after=x", "after=0", "after=-1"),
+    "/notifications/?": ("before=x", "only=likes", "read=x", "before=5-like:1"),
+}
+
+
+@pytest.mark.parametrize("page", [*WRONG_QUERIES, *OF_USERS])
+def test_a_query_that_a_page_does_not_know_is_a_400(browser, alice, raw, page):
+    write_tag(raw, "used", [])
+    for query in (WRONG_QUERIES | OF_USERS)[page]:
+        assert browser(alice).get(page + query).status_code == 400, query
+        assert page in OF_USERS or browser().get(page + query).status_code == 400, query
 
 
 @pytest.mark.parametrize("cursor", ["1", "9007199254740991"])

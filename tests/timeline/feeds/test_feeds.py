@@ -467,13 +467,6 @@ def test_head_has_the_same_headers_and_no_body(browser, posts, url):
     assert browser().head(url, headers={"if-none-match": answer["ETag"]}).status_code == 304
 
 
-@pytest.mark.parametrize("url", AGES)
-def test_post_is_not_allowed(browser, posts, url):
-    answer = browser().post(url, {})
-    assert answer.status_code == 405
-    assert answer["Allow"] == "GET, HEAD"
-
-
 @pytest.mark.parametrize("url", FEEDS)
 def test_each_host_has_its_own_etag(browser, posts, url):
     etag = browser().get(url)["ETag"]

@@ -78,12 +78,6 @@ def test_the_filters_are_links_and_the_current_one_is_marked(browser):
         assert re.findall(r'href="([^"]+)"', pills) == ["/@alice/followers/", "?show=mutual", "?show=not-followed-back"]
 
 
-@pytest.mark.parametrize("show", ["all", "Mutual", "x", "mutual ", "%00", "not_followed_back"])
-def test_an_unknown_filter_is_a_bad_request(browser, alice, show):
-    assert browser().get(f"/@alice/followers/?show={show}").status_code == 400
-    assert browser().get(f"/@alice/following/?show={show}").status_code == 400
-
-
 @pytest.mark.parametrize("side", ["followers", "following"])
 @pytest.mark.parametrize("show", ["mutual", "not-followed-back"])
 def test_an_empty_filter_explains_what_it_would_show(browser, alice, side, show):

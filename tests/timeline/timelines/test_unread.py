@@ -315,12 +315,3 @@ def test_posts_that_the_home_does_not_show_are_not_counted(open_home, raw, store
 def test_a_visitor_gets_204(browser, raw, store, bob):
     publish(raw, store, bob, "one")
     assert browser().get("/new/?after=1").status_code == 204
-
-
-@pytest.mark.parametrize("query", ["", "?after=", "?after=x", "?after=0", "?after=-1"])
-def test_an_invalid_id_is_a_bad_request(open_home, query):
-    assert open_home.get(f"/new/{query}").status_code == 400
-
-
-def test_post_is_not_allowed(open_home):
-    assert open_home.post("/new/?after=1").status_code == 405
