@@ -93,17 +93,14 @@ def test_only_a_socket_and_the_loopback_device_are_this_machine(url, here):
 
 
 @pytest.mark.usefixtures("may_ask")
-def test_an_empty_store_without_a_dump_gets_no_advice(store, appends):
-    assert unread(store) == []
-
-
-@pytest.mark.usefixtures("may_ask")
-def test_a_store_with_users_gets_no_advice(store, appends, dump, alice):
-    assert unread(store) == []
-
-
-@pytest.mark.usefixtures("may_ask")
-def test_a_server_without_an_append_only_file_reads_its_dump(store, raw, dump):
+@pytest.mark.parametrize(
+    "has",
+    [["appends"], ["appends", "dump", "alice"], ["dump"]],
+    ids=["an empty store without a dump", "users", "a server without an append-only file"],
+)
+def test_there_is_no_advice_where_no_dump_was_left_out(store, raw, request, has):
+    for name in has:
+        request.getfixturevalue(name)
     assert unread(store) == []
 
 

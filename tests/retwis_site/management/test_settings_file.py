@@ -61,27 +61,22 @@ def test_a_command_ends_in_one_line(tmp_path):
     assert ended.stderr == f"CommandError: RETWIS_ENV_FILE={path!r} cannot be read: No such file or directory.\n"
 
 
-@pytest.mark.parametrize("line", ["PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden", "PORT=hidden\0"])
-def test_a_line_that_is_no_setting_is_an_error_with_its_number_and_without_its_text(tmp_path, written, line):
-    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(f"SECRET_KEY=s\n{line}\n"))
+NO_SETTINGS = ("PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden", "PORT=hidden\0")
+NEARLY = ("ALLOWED_HOST", "HTTP", "REDIS_ULR", "TRUSTED_PROXY", "METRICS_PROT")
+MISTAKES = [
+    *((f"SECRET_KEY=s\n{line}\n", "line 2: write NAME=value.") for line in NO_SETTINGS),
+    *((f"SECRET_KEY=s\n{name}=1\n", f"{name} is no setting of the site. Is ") for name in NEARLY),
+    ("REDIS_URL=redis://:hidden@one\n#\nREDIS_URL='redis://two'\n", "line 3: line 1 has set REDIS_URL. Remove one of"),
+    (b"SECRET_KEY=\xff\n", "it is not UTF-8."),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), MISTAKES, ids=[says for _, says in MISTAKES])
+def test_a_mistake_in_the_file_is_an_error_that_says_where_and_shows_no_value(tmp_path, written, text, says):
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(text))
     assert ended.returncode == 1
-    assert "line 2: write NAME=value." in ended.stderr
+    assert says in ended.stderr
     assert "hidden" not in ended.stderr
-
-
-def test_a_name_that_stands_twice_is_an_error_with_both_lines(tmp_path, written):
-    text = "REDIS_URL=redis://:hidden@one\n# a comment\nREDIS_URL='redis://two'\n"
-    ended = manage("check", env=environment(tmp_path, RETWIS_ENV_FILE=written(text)))
-    assert ended.returncode == 1
-    assert "line 3: line 1 has set REDIS_URL. Remove one of the two.\n" in ended.stderr
-    assert "hidden" not in ended.stderr
-
-
-@pytest.mark.parametrize("name", ["ALLOWED_HOST", "HTTP", "REDIS_ULR", "TRUSTED_PROXY", "METRICS_PROT"])
-def test_a_name_that_is_nearly_that_of_a_setting_is_an_error(tmp_path, written, name):
-    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(f"SECRET_KEY=s\n{name}=1\n"))
-    assert ended.returncode == 1
-    assert f"{name} is no setting of the site. Is " in ended.stderr
 
 
 def test_the_file_may_have_variables_for_other_programs(tmp_path, written):
@@ -98,12 +93,6 @@ def test_the_example_has_no_name_twice():
     text = (Path(settings.BASE_DIR) / "deploy/retwis.env.example").read_text()
     names = re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE)
     assert len(names) == len(set(names)) > 5
-
-
-def test_a_file_that_is_not_utf_8_is_an_error(tmp_path, written):
-    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(b"SECRET_KEY=\xff\n"))
-    assert ended.returncode == 1
-    assert "it is not UTF-8." in ended.stderr
 
 
 @pytest.mark.parametrize("line", ["DJANGO_SETTINGS_MODULE=club.settings", "PYTHONPATH=/opt/retwis/own"])
