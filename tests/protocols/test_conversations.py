@@ -19,7 +19,7 @@ ROUNDS = 5  # each takes the round trips apart in its own way
 CHANGES = {
     "answer": lambda s, first, second: s.answer(BOB, second),
     "quote": lambda s, first, second: s.quote(BOB, first),
-    "edit": lambda s, first, second: s.edit(ALICE, first, "another text"),
+    "edit": lambda s, first, second: s.edit(ALICE, first, "another #text"),
     "delete the last": lambda s, first, second: s.delete(CAROL, second),
     "delete the middle": lambda s, first, second: s.delete(ALICE, first),
     "delete the first": lambda s, first, second: s.delete(BOB, BOBS_POST),

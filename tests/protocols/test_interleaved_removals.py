@@ -12,6 +12,7 @@ from django.core.management import call_command
 from accounts.apps.repository import OUT_OF_BAND, Code, Tokens
 from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.second_factor.repository import Passkey, SecondFactors, Totp
 from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.sessions.entities import Device
@@ -186,6 +187,7 @@ def restore(store):
     restoring = Restoring(store, CAROL)
     restoring.begin()
     restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
+    restoring.finish()
 
 
 APP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
@@ -194,10 +196,15 @@ APP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 CHANGES = {
     "her registration is finished": lambda s: carry_out(s, "user:3"),
     "she has another name": lambda s: NameIndex(s).edit(User(CAROL, "carol"), "Caroline", "Me"),
+    "she has another bio": lambda s: NameIndex(s).edit(User(CAROL, "carol"), "", "Me"),
+    "she has a colour": lambda s: Users(s).choose_colour(CAROL, "pink"),
     "she logs in": lambda s: Sessions(s).open(Verified(User(CAROL, "carol")), Device()),
     "she logs out everywhere": lambda s: Sessions(s).end_all(CAROL),
     "she changes her password": lambda s: Sessions(s).change_password(CAROL, make_password(None)),
     "her old password is replaced": lambda s: Sessions(s).replace_old_password(CAROL, "secret3", make_password(None)),
+    "her password is hashed as prepared": lambda s: Sessions(s).add_prepared_password(CAROL, "hash", "argon2$x"),
+    "she makes recovery codes": lambda s: RecoveryCodes(s).make(CAROL),
+    "she gets a link for a new password": lambda s: ResetLinks(s).make(CAROL),
     "she chooses a language": lambda s: Users(s).choose_language(CAROL, "de"),
     "she appeals": lambda s: Sanctions(s).appeal(CAROL, "It was not me."),
     "she reports someone": lambda s: Reports(s).make(CAROL, NewReport(BOB, None, "spam")),
@@ -218,6 +225,7 @@ CHANGES = {
     "she is reported": lambda s: Reports(s).make(ALICE, NewReport(CAROL, None, "spam")),
     "she is warned": lambda s: decide(s, Action.WARN),
     "she is hidden": lambda s: Sanctions(s).impose(CAROL, State.HIDDEN, "Spam."),
+    "her sanction is lifted": lambda s: Sanctions(s).lift(CAROL, MODERATOR, "Sorry."),
     "her appeal is granted": lambda s: Sanctions(s).decide_appeal(CAROL, True, MODERATOR, "Sorry."),
     "she is a moderator": lambda s: Roles(s).give(CAROL, Role.MODERATOR),
     "her post is deleted by staff": lambda s: delete_by_staff(s, 2, MODERATOR, "Spam."),
@@ -228,7 +236,7 @@ def begin(store, raw, change):
     make_moderated_site(raw)
     if "registration" in change:
         raw.zadd(keys.outbox("user:3"), {"user:3": 2**40})
-    if "appeal" in change:
+    if "appeal" in change or "lifted" in change:
         Sanctions(store).impose(CAROL, State.FROZEN, "Spam.")
     if "granted" in change:
         Sanctions(store).appeal(CAROL, "It was not me.")

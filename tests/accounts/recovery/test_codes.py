@@ -133,12 +133,6 @@ def test_a_process_that_dies_while_it_makes_codes_leaves_the_old_ones(store, raw
     assert stored(raw) >= old if killed else not stored(raw) & old
 
 
-def test_an_account_that_is_deleted_meanwhile_keeps_no_codes(store, raw, alice):
-    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
-        RecoveryCodes(store).make(1)
-    assert stored(raw) == set()
-
-
 # ---- using
 
 
@@ -317,12 +311,6 @@ def test_a_link_of_an_earlier_version_works_until_there_is_a_newer_one(browser, 
     assert browser().get(url).status_code == 200
     ResetLinks(store).make(1)
     assert ended(browser().get(url))
-
-
-def test_a_link_made_while_the_account_is_deleted_leaves_nothing(store, raw, alice):
-    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
-        ResetLinks(store).make(1)
-    assert not raw.hexists("user:1", "reset_link")
 
 
 def test_a_link_of_a_deleted_account_says_that_it_no_longer_works(browser, store, alice, url):

@@ -15,8 +15,7 @@ from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.signing_in import passwords
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_length, forms_of, prepared
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.accounts import AccountDeletion, Registration
-from retwis_site.jobs.worker import drain
+from accounts.users.accounts import Registration
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.stores.seam import before_round_trip
@@ -235,15 +234,6 @@ def test_a_password_change_overrules_what_a_login_adds_at_the_same_time(raw, sto
         assert log_in(NFC(WORDS[0])) is None
         assert log_in("another one here") is not None
         assert not raw.hexists("user:1", "prepared_password")
-
-
-def test_a_deleted_account_keeps_none(raw, store, alice):
-    encoded = stored_as_typed(raw, NFD(WORDS[0]))
-    AccountDeletion(store).delete(alice.user, alice.secret)
-    Sessions(store).add_prepared_password(1, encoded, "argon2$x")
-    assert not raw.hexists("user:1", "prepared_password")
-    drain(store, "w")
-    assert log_in(NFC(WORDS[0])) is None
 
 
 def test_the_file_of_a_site_has_the_hash_that_counts(raw, store, alice, tmp_path):

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from accounts.settings.views import AUTOMATIC, COLOUR_NAMES
 from accounts.users.entities import User
 from accounts.users.html import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initials
-from accounts.users.repository import Users
 from retwis_site.store.kinds import COLOURS
 from tests.support.command_output import complaints
 from tests.support.contrast import contrast
@@ -189,12 +188,6 @@ def test_a_form_with_errors_keeps_the_choice(browser, raw, alice):
     assert page.status_code == 422
     assert 'value="pink" checked' in page.content.decode()
     assert browser(alice).post("/settings/", {"name": "", "bio": "", "colour": "mauve"}).status_code == 422
-    assert not raw.hexists("user:1", "colour")
-
-
-def test_a_deleted_account_keeps_no_colour(raw, store, alice):
-    raw.hset("user:1", "deleted", "5")
-    Users(store).choose_colour(1, "pink")
     assert not raw.hexists("user:1", "colour")
 
 

@@ -114,16 +114,6 @@ def test_a_new_bio_keeps_the_name_that_another_device_has_changed(store, alice, 
     assert name_entries(raw) == expected_name_entries(raw)
 
 
-@pytest.mark.parametrize("name", ["", "Ann"])
-def test_a_change_during_a_deletion_is_taken_back(store, alice, raw, name):
-    raw.hset("user:1", mapping={"deleted": 5, "name": "", "bio": ""})
-    raw.delete("users_by_name")
-    NameIndex(store).edit(alice.user, name, "new")
-    assert not any(raw.hmget("user:1", "name", "bio"))
-    assert name_entries(raw) == {}
-    assert raw.zcard("outbox") == 0
-
-
 def test_a_new_name_is_cached_at_once(store, alice):
     Users(store).people([1])
     NameIndex(store).edit(alice.user, "Ann", "")

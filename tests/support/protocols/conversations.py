@@ -11,7 +11,7 @@ BOBS_POST = 1  # of the small site
 
 def make_thread(store):
     """Alice answers bob's post, and carol answers alice. Returns the ids of the two answers."""
-    first = Posts(store).publish(ALICE, NewPost("Yes", reply_to=BOBS_POST), "first").pid
+    first = Posts(store).publish(ALICE, NewPost("Yes #redis", reply_to=BOBS_POST), "first").pid
     return first, Posts(store).publish(CAROL, NewPost("No", reply_to=first), "second").pid
 
 

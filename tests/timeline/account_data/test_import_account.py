@@ -325,28 +325,6 @@ def test_the_name_of_an_account_that_nobody_sees_is_told_with_the_way_out(raw, a
         import_account(download(TWO), *options)
 
 
-def test_an_account_deleted_during_the_import_keeps_no_post(raw, store, alice, download, capsys):
-    raw.set("next_post_id", 20)
-    number = 0
-    path = download(TWO)
-    while True:
-        done = []
-        with before_round_trip(number, lambda done=done: done.append(raw.hset("user:1", "deleted", LONG_AGO))):
-            try:
-                import_account(path, "--into-existing")
-            except CommandError:
-                assert done
-        if not done:
-            break
-        raw.hdel("user:1", "deleted")
-        if raw.zcard("updates:1") == 0:
-            bodies = {raw.hget(f"post:{pid}", "body") for pid in (11, 12)}
-            assert bodies <= {None, ""}
-        raw.delete("post:11", "post:12", "updates:1", "outbox")
-        number += 1
-    assert number > 15
-
-
 def test_a_store_that_is_too_slow_stops_the_run(raw, alice, download, monkeypatch):
     monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     with pytest.raises(CommandError, match="too slow"):

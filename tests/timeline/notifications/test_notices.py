@@ -11,7 +11,7 @@ from tests.support.command_output import doctor_findings
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.runs.python_calls import python_calls
-from tests.support.stored_keys import everything, noted, publish
+from tests.support.stored_keys import everything, publish
 from timeline.notices import KEPT, MARK, Inbox, Notice, NoticeKind, ask_new, parse_notice, queue_add, rows_of
 from timeline.notifications.repository import Only, below, grouped
 from timeline.posts.entities import NewPost
@@ -100,13 +100,6 @@ def test_the_newest_thousand_are_kept(store, raw, pid):
 def test_a_notice_costs_no_round_trip(store, raw, pid, round_trips):
     raw.zadd("notices:2", {f"like:{number}:3": number for number in range(1, KEPT)})
     assert len(round_trips(lambda: Likes(store).like(ALICE, pid, BOB)).round_trips) == 7
-
-
-def test_the_notices_of_a_deleted_post_go_with_its_likes(store, raw, pid):
-    Likes(store).like(ALICE, pid, BOB)
-    Likes(store).like(CAROL, pid, BOB)
-    Posts(store).delete(BOB, pid)
-    assert raw.keys("notices:*") == noted(raw) == []
 
 
 def test_the_mark_of_the_reader_is_no_notice_and_stays(store, raw, pid):
@@ -251,27 +244,6 @@ def test_a_deleted_account_leaves_no_notices_of_its_posts(store, raw, alice, bob
     Posts(store).publish(1, NewPost("Hi @carol", quote=pid), "t")
     AccountDeletion(store).delete(alice.user, alice.secret)
     drain(store, "worker")
-    assert raw.keys("notices:*") == []
-
-
-# ---- An account is deleted with its notices, and with what it has caused at others.
-
-
-ALICE, BOB, CAROL = 1, 2, 3
-
-
-def test_what_a_deleted_account_has_caused_goes_with_it(store, raw, pid, alice):
-    Likes(store).like(ALICE, pid, BOB)
-    Likes(store).like(CAROL, pid, BOB)
-    Follows(store).follow(ALICE, BOB)
-    delete_and_remove(store, alice)
-    assert notices(raw) == [f"like:{pid}:3"]
-
-
-def test_the_notices_of_a_deleted_account_are_removed(store, raw, pid, bob):
-    Follows(store).follow(ALICE, BOB)
-    Inbox(store, BOB).set_read(LONG_AGO)
-    delete_and_remove(store, bob)
     assert raw.keys("notices:*") == []
 
 

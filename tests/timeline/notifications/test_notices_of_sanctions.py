@@ -1,18 +1,14 @@
 """A person is told that staff has lifted a sanction on them, or has decided their appeal."""
 
-from contextlib import suppress
-
 import pytest
 
 from accounts.community.log import Act, Log
-from accounts.community.sanctions import NothingImposed, Sanctions
-from accounts.users.entities import NoSuchUser, State
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
-from tests.support.removed_accounts import delete_account, delete_and_remove
-from tests.support.stores.seam import before_round_trip
 
 pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
 
@@ -84,20 +80,3 @@ def test_apps_hear_nothing_of_it(frozen, bob):
         assert App(bob).json("GET", f"{address}/unread_count") == {"count": 0}
     assert App(bob).json("GET", "/api/v1/notifications") == []
     assert App(bob).json("GET", "/api/v2/notifications")["notification_groups"] == []
-
-
-@pytest.mark.parametrize("step", range(13))
-def test_a_deletion_in_the_middle_leaves_no_notice(frozen, store, raw, bob, step):
-    with before_round_trip(step, lambda: delete_account(store, bob)) as happened, suppress(NoSuchUser, NothingImposed):
-        lift(frozen)
-    drain(store, "worker")
-    assert happened
-    assert raw.keys("notices:2") == []
-
-
-@pytest.mark.parametrize("step", range(5))
-def test_a_removal_in_the_middle_leaves_no_notice(store, raw, bob, step):
-    act = Act(what="lifted", whom=BOB)
-    with before_round_trip(step, lambda: delete_and_remove(store, bob)):
-        Log(store).write(act)
-    assert raw.keys("notices:2") == [] or step > 3  # the last look was made

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from tests.support.stored_keys import drain_due, publish
 from tests.support.stores.seam import killed_before_round_trip, tries_all
 from tests.support.texts.characters import of_categories
-from timeline.posts.entities import LONGEST_POST, NewPost
+from timeline.posts.entities import LONGEST_POST
 from timeline.posts.links import (
     AT_SIGNS,
     LONGEST_TAG,
@@ -70,13 +70,6 @@ def test_a_deletion_removes_the_post_and_keeps_the_spelling(raw, store, alice):
     assert tags(raw) == {"redis": {"1": 1}}
     assert raw.hgetall("tags") == {"redis": "Redis", "django": "django"}
     assert raw.keys("outbox*") == []
-
-
-def test_a_tombstone_has_no_tags(raw, store, alice):
-    publish(raw, store, alice, "#Redis")
-    Posts(store).publish(1, NewPost("an answer", reply_to=1), "t")
-    Posts(store).delete(1, 1)
-    assert tags(raw) == {}
 
 
 @pytest.mark.parametrize(
@@ -141,14 +134,6 @@ def test_a_killed_edit_is_finished_with_its_tags_mentions_and_notices(raw, store
     assert raw.hget("post:1", "mentions") == ("3" if is_edited else "2")
     assert tags(raw) == {"django" if is_edited else "redis": {"1": 1}}
     assert raw.keys("notices:*") == ["notices:3" if is_edited else "notices:2"]
-
-
-@pytest.mark.parametrize("step", range(1, 9))
-def test_a_killed_deletion_leaves_no_tags(raw, store, alice, step):
-    publish(raw, store, alice, "#Redis")
-    killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
-    drain_due(store, raw)
-    assert tags(raw) == ({} if raw.hexists("post:1", "deleted") else {"redis": {"1": 1}})
 
 
 LETTERS = [char for char in of_categories("L") if not char.isascii()]

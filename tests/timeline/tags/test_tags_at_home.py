@@ -10,7 +10,6 @@ from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import findings_of
 from tests.support.http.page_text import post_ids, text_of
-from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import drain_due, noted, publish
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
@@ -93,13 +92,6 @@ def test_more_tags_than_the_limit_are_refused_and_not_read(client, raw, store, c
     assert f"Your home page can have up to {MOST_AT_HOME} tags." in text_of(client.get("/tags/more/"))
     raw.zadd("home_tags:1", {f"later{number}": 2**33 for number in range(MOST_AT_HOME)})
     assert home(client) == []
-
-
-def test_a_deleted_account_leaves_no_choice(raw, store, alice, chosen):
-    delete_and_remove(store, alice)
-    assert raw.keys("home_tags:*") == ["home_tags:3"]
-    assert raw.zrange("homes_of_tag:redis", 0, -1) == ["3"]
-    assert not raw.exists("homes_of_tag:django")
 
 
 # ---- where a new post goes
