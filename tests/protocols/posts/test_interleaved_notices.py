@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.notices import assert_notices_agree
+from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, finish_jobs, make_small_site
 from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part
 from timeline.relations.relations import BlockedPeople, Mutes
@@ -74,10 +75,14 @@ def test_each_notice_agrees_with_what_it_tells_of(acts, store, raw, scenario, ki
         interleave(seed, kills, SCENARIOS[scenario](acts))
         finish_jobs(store, raw)
         assert_notices_agree(raw, seed)
-        for one in NAMES:
-            for other in raw.zrange(f"following:{one}", 0, -1):
-                blocks = (raw.zscore(f"blocked:{one}", other), raw.zscore(f"blocked:{other}", one))
-                assert blocks == (None, None), seed
+        assert_no_follow_beside_a_block(raw, seed)
+
+
+def assert_no_follow_beside_a_block(raw, where):
+    for one in NAMES:
+        for other in raw.zrange(f"following:{one}", 0, -1):
+            blocks = (raw.zscore(f"blocked:{one}", other), raw.zscore(f"blocked:{other}", one))
+            assert blocks == (None, None), where
 
 
 # What comes at any moment, and of what.
@@ -86,7 +91,10 @@ AT_ANY_MOMENT = {
     "a block, of an answer": (lambda s: s.block(CAROL, BOB), lambda s: s.answer(BOB, CAROLS_POST)),
     "a block, of a quote": (lambda s: s.block(CAROL, BOB), lambda s: s.quote(BOB, CAROLS_POST)),
     "a block, of a like": (lambda s: s.block(CAROL, BOB), lambda s: s.like(*BOB_LIKES)),
+    "a block, of a follow": (lambda s: s.block(ALICE, BOB), lambda s: s.follow(BOB, ALICE)),
     "the end of the account, of a like": (lambda s: s.leave(CAROL), lambda s: s.like(*BOB_LIKES)),
+    "the end of the account, of a mention": (lambda s: s.leave(BOB), mention),
+    "the deletion of the post, of a mention": (lambda s: s.delete(BOB, NEW), mention),
 }
 
 
@@ -100,6 +108,8 @@ def test_notices_agree_with_what_comes_at_any_moment_of_an_act(acts, store, raw,
             act(acts)()
         finish_jobs(store, raw)
         assert_notices_agree(raw, number)
+        assert_no_follow_beside_a_block(raw, number)
+        assert_relations_agree(raw, number)
     assert number > 6
 
 

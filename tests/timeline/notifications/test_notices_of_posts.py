@@ -79,15 +79,6 @@ def test_words_muted_meanwhile_leave_no_notice(store, raw, step):
     assert notices(raw) == {}
 
 
-@pytest.mark.parametrize("deleted", ["post:10", "user:1"])
-@pytest.mark.parametrize("step", range(3))
-def test_a_deletion_meanwhile_leaves_none(store, raw, deleted, step):
-    """Before the last look. A later deletion removes what it finds."""
-    with before_round_trip(step, lambda: raw.hset(deleted, "deleted", LONG_AGO)):
-        PostNotices(store).write([post(answered=BOB)])
-    assert notices(raw) == {}
-
-
 def test_an_edit_tells_new_people_alone_and_takes_back_what_it_no_longer_says(store, raw):
     PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     raw.zrem("notices:2", "reply:10:1")  # so a second one would be seen

@@ -12,7 +12,6 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.client import answer
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, noted, publish, ranking
-from tests.support.stores.seam import before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks
 
@@ -88,14 +87,6 @@ def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, monkeypat
     monkeypatch.setattr(Edges, "reconcile", Mock(side_effect=LeaseEnded))
     BlockedPeople(store).block(ALICE, BOB)
     assert len(noted(raw)) == 1
-
-
-@pytest.mark.parametrize("step", range(8))
-def test_a_follow_during_a_block_does_not_stand(store, raw, step):
-    with before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB)):
-        Follows(store).follow(BOB, ALICE)
-    assert raw.keys("following:*") == raw.keys("followers:*") == [] or step == 7
-    assert ranking(raw) == ({} if step < 7 else {"1": 1})
 
 
 # ---- The addresses that block and mute a person.
