@@ -212,6 +212,8 @@ class Viewer:
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         # Queues what the response needs of every page, in the next round trip of `ask`. Each try queues it anew.
         self.besides: Callable[[Pipe, int | None], object] = _nothing
+        # Queues what the response needs of the authors of its posts, by uid, in the round trips that read the posts.
+        self.about_authors: Callable[[Pipe, Collection[int]], object] | None = None
         self._site: Site | None = None
         self.way = Way.PASSWORD  # how the session was opened, once the viewer is known
         self.just_changed = just_changed

@@ -1,8 +1,10 @@
-"""Posts and tags that are written directly into their keys."""
+"""Posts and tags that are written directly into their keys, and what reads them."""
 
 import time
 
+from accounts.signing_in.viewer import Checked, Viewer
 from timeline.posts.links import folded, in_index, tags_in
+from timeline.posts.reading.post_reader import PostReader
 from timeline.search.index import Indexing
 
 HOUR, DAY = 3600, 24 * 3600
@@ -82,3 +84,10 @@ def write_indexed(raw, store, uid, texts):
     for pid, text in texts.items():
         raw.hset(f"post:{pid}", "body", text)
     Indexing(store).index(texts)
+
+
+def reader_for(store, user, *args, fresh=(), **known):
+    """Reads posts for a user, or a Visitor, who has been checked. `fresh`: posts on which they have just acted."""
+    viewer = Viewer(store, "", fresh)
+    viewer._checked = Checked(user)
+    return PostReader(store, viewer, *args, **known)

@@ -177,9 +177,7 @@ def _at_address(call: Call, address: str, found: Entity) -> Entity:
             found["accounts"] = [account_named(call, match.kwargs["username"])]
         if match.view_name == "post" and wanted in (None, "", "statuses"):
             statuses = Statuses(call)
-            found["statuses"] = statuses.of(
-                [Threads(connect()).one(call.viewer, match.kwargs["pid"], statuses.about_authors)]
-            )
+            found["statuses"] = statuses.of([Threads(connect()).one(call.viewer, match.kwargs["pid"])])
     except (Resolver404, NotFound, Gone, NotShown):
         return found
     return found
@@ -207,7 +205,7 @@ def trending_statuses(call: Call) -> object:
     if not settings.EXPLORE:
         return []
     statuses = Statuses(call)
-    return statuses.of(Explore(connect()).posts(call.viewer, statuses.about_authors)[_part(call)])
+    return statuses.of(Explore(connect()).posts(call.viewer)[_part(call)])
 
 
 MOST_SUGGESTED = 40

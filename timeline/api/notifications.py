@@ -184,7 +184,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
         return list(chosen)
 
     statuses = Statuses(call)
-    me, items = Notifications(connect()).some(call.viewer, as_on_page, statuses.about_authors)
+    me, items = Notifications(connect()).some(call.viewer, as_on_page)
     posts = {item.post.pid: item.post for item in items if item.post is not None}
     made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
     for item in items:

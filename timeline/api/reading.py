@@ -1,7 +1,7 @@
 """What answers need of the store beside posts and people: the profiles that accounts show, and what statuses say of
 their viewer. It travels in the round trips that read the posts."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS as FACTS, facts_of
@@ -155,9 +155,7 @@ _named_last: Memory[int, tuple[int, ...]] = Memory(size=2000, seconds=3600)
 
 class Statuses:
     """The statuses of one answer. It is made before the first round trip, and shares it: so `besides` of the viewer.
-
-    `about_authors` is for the reader of the posts: the profiles of their authors travel with them.
-    """
+    Profiles of authors travel with their posts: so `about_authors`."""
 
     def __init__(self, call: Call) -> None:
         self.origin = origin_of(call.request)
@@ -166,6 +164,7 @@ class Statuses:
         self._profiles = NamedProfiles()
         self._of_viewer: Handle[_MutedAndPinned] | None = None
         self._viewer.besides = self._ask_besides
+        self._viewer.about_authors = self._profiles.ask
 
     def _ask_besides(self, pipe: Pipe, me: int | None) -> None:
         """Two commands, and seven for the viewer's own profile; none for a visitor. And for each profile that is not
@@ -179,12 +178,8 @@ class Statuses:
             self._profiles.ask_fresh(pipe, me)  # people see at once what they did
         self._profiles.ask(pipe, named or ())
 
-    def about_authors(self, pipe: Pipe, authors: Collection[int]) -> None:
-        self._profiles.ask(pipe, authors)
-
     def of(self, posts: Sequence[Post]) -> list[Entity]:
-        """These posts as statuses. No round trip where `about_authors` was asked with them, and all dates are
-        cached."""
+        """These posts as statuses. No round trip where they were read since this was made, and all dates are cached."""
         shown = self._shown(posts)
         return [status_of(post, shown) for post in posts]
 

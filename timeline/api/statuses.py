@@ -38,7 +38,6 @@ from timeline.posts.feature import POSTS
 from timeline.posts.links import folded, with_own_names
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.post_reader import AskAboutAuthors, nothing_more
 from timeline.posts.reading.records import Version, ask_versions, find_post, find_post_or_hidden
 from timeline.posts.reading.visibility import Rule, WithPictures
 from timeline.posts.repository import Posts
@@ -115,7 +114,7 @@ def _shown(call: Call, pid: int) -> Entity:
 
 def _one(call: Call, pid: int) -> tuple[Post, Entity]:
     statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, pid, statuses.about_authors)
+    post = Threads(connect()).one(call.viewer, pid)
     return post, statuses.of([post])[0]
 
 
@@ -145,7 +144,7 @@ MOST = 40  # statuses that are asked for at once
 def show_some(call: Call) -> object:
     """Those that the viewer sees, in the order in which they were asked for. Two round trips."""
     statuses = Statuses(call)
-    return statuses.of(Threads(connect()).some(call.viewer, call.sent.ids("id")[:MOST], statuses.about_authors))
+    return statuses.of(Threads(connect()).some(call.viewer, call.sent.ids("id")[:MOST]))
 
 
 def edit(call: Call) -> object:
@@ -153,7 +152,7 @@ def edit(call: Call) -> object:
     author's, and for a repost; DescriptionMissing."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
-    post = Threads(connect()).one(call.viewer, pid, nothing_more)
+    post = Threads(connect()).one(call.viewer, pid)
     if post.author.uid != me.uid or post.pid != pid:  # before anything of it is compared with what was sent
         raise NoSuchPost(pid)
     _refuse_other_pictures(sent, post.media)
@@ -195,7 +194,7 @@ def delete(call: Call) -> object:
 
 def context(call: Call) -> object:
     statuses = Statuses(call)
-    above, below = Threads(connect()).around(call.viewer, call.id, statuses.about_authors)
+    above, below = Threads(connect()).around(call.viewer, call.id)
     found = statuses.of([*above, *below])
     return {"ancestors": found[: len(above)], "descendants": found[len(above) :]}
 
@@ -298,11 +297,11 @@ MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
 MOST_READS = 5  # for a page of which what was read before has no post
 
 
-def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors], PostsPage | SavedPage]) -> Listed:
+def _listed(statuses: Statuses, part: Any, read: Callable[[Any], PostsPage | SavedPage]) -> Listed:
     """A part of a list of posts as the answer to a call. While what was read has no post, what follows is read, too:
     apps take a page without a post for the end."""
     for _ in range(MOST_READS):
-        page = read(part, statuses.about_authors)
+        page = read(part)
         further = page.newest if part.upwards else page.older
         if page.posts or further is None:
             break
@@ -353,7 +352,7 @@ def of_account(call: Call) -> object:
     )
     statuses = Statuses(call)
     if sent.flag("pinned"):
-        return statuses.of(profiles.pinned(call.viewer, call.id, statuses.about_authors))
+        return statuses.of(profiles.pinned(call.viewer, call.id))
     return _listed(statuses, part, partial(profiles.part, call.viewer, call.id, own))
 
 

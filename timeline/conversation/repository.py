@@ -14,7 +14,7 @@ from retwis_site.store.replies import Handle, Reading, Reply, Result, Scored, be
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
+from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
@@ -209,8 +209,7 @@ class Threads(Repository):
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = relations.FollowedPeople(viewer.uid or 0, known)
         rules = [_AsksWhomTheViewerFollows(followed)]
-        acted = latest.asking_for(pid)
-        reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
+        reader = PostReader(self._store, viewer, rules, [author], latest.asking_for(pid), author.uid)
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
@@ -228,10 +227,10 @@ class Threads(Repository):
             raise post_deleted(pid, found.deleted_by)
         return page
 
-    def one(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Post:
+    def one(self, viewer: Viewer, pid: int) -> Post:
         """A post by its id alone. The id of a repost gives what it reposts, as a list has it, also where lists leave it
-        out for a mute or for staff. `about_authors`: as for `PostReader`. Two round trips; one for a post that is
-        cached, one more while its author is not. Raises NoSuchPost, PostDeleted, NotShown."""
+        out for a mute or for staff. Two round trips; one for a post that is cached, one more while its author is not.
+        Raises NoSuchPost, PostDeleted, NotShown."""
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed]]:
             acted = ask_latest_acted(pipe, me)
@@ -240,22 +239,18 @@ class Threads(Repository):
 
         author, found, latest = viewer.ask(reading)
         acted = latest if found.links.repost_of is None else NOTHING_READ_MUTES_ASIDE
-        posts, _ = self._reader(viewer, author, pid, acted, about_authors).read([pid])
+        posts, _ = self._reader(viewer, author, pid, acted).read([pid])
         if not posts:
             raise NoSuchPost(pid)
         return posts[0] if posts[0].pid != pid else found.by(author)._replace(context=posts[0].context)
 
-    def some(self, viewer: Viewer, pids: Sequence[int], about_authors: AskAboutAuthors) -> list[Post]:
+    def some(self, viewer: Viewer, pids: Sequence[int]) -> list[Post]:
         """Those of these posts that the viewer sees, also of people whom the viewer mutes. One round trip, and those of
         `PostReader.read`."""
         viewer.ask(lambda pipe, me: trip())
-        acted = NOTHING_READ_MUTES_ASIDE
-        reader = PostReader(
-            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
-        )
-        return reader.read(pids)[0]
+        return PostReader(self._store, viewer, acted=NOTHING_READ_MUTES_ASIDE).read(pids)[0]
 
-    def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> tuple[list[Post], list[Post]]:
+    def around(self, viewer: Viewer, pid: int) -> tuple[list[Post], list[Post]]:
         """What a post replies to, the first of the thread first; and the replies to it and to these, each after the one
         that it replies to, as far as the page of the post has them. Round trips and errors as for `one`; one more for
         replies to a post that is a reply itself, and for more than IN_THREAD of them those of `_read_below_unseen`."""
@@ -272,25 +267,18 @@ class Threads(Repository):
         if direct and found.links.root is not None and found.links.root != pid:
             below = self._in_thread(found.links.root, pid)
         above = [higher for higher in _above(found.links) if higher != pid]
-        reader = self._reader(viewer, author, pid, latest, about_authors)
+        reader = self._reader(viewer, author, pid, latest)
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         higher = [posts[one] for one in reversed(above) if one in posts]
         return [post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values())
 
-    def _reader(
-        self, viewer: Viewer, author: User, pid: int, latest: LatestActed, about_authors: AskAboutAuthors
-    ) -> PostReader:
+    def _reader(self, viewer: Viewer, author: User, pid: int, latest: LatestActed) -> PostReader:
         """Of the page of a post."""
-        acted = latest.asking_for(pid)
-        return PostReader(
-            *(self._store, viewer.user, (), [author], acted, viewer.just_changed, author.uid),
-            about_authors=about_authors,
-        )
+        return PostReader(self._store, viewer, (), [author], latest.asking_for(pid), author.uid)
 
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
         """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
-        acted, fresh = NOTHING_READ_MUTES_ASIDE, viewer.just_changed
-        posts, _ = PostReader(self._store, viewer.user, acted=acted, fresh=fresh).read([repost])
+        posts = self.some(viewer, [repost])
         if not posts:
             raise NoSuchPost(repost)
         return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, replies=[], after=None)
@@ -420,7 +408,7 @@ class Quotes(Repository):
             ),
         )
         pids = stored_ids(keys.quotes_of(pid), quotes)
-        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
+        reader = PostReader(self._store, viewer, acted=acted)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
         return author, PostsPage(filled.posts, filled.older), bool(pids) and not filled.posts
 
@@ -514,16 +502,15 @@ class SavedPosts:
         self._store = store
         self._key = relation.truth
 
-    def part(self, viewer: Viewer, part: SavedPart, about_authors: AskAboutAuthors = nothing_more) -> SavedPage:
-        """A part of these posts. `about_authors`: as for `PostReader`. Two round trips with cached uids, three below or
-        above a cursor; one more where many are deleted or hidden, and those of `PostReader.read`. Raises
-        NotSignedIn."""
+    def part(self, viewer: Viewer, part: SavedPart) -> SavedPage:
+        """A part of these posts. Two round trips with cached uids, three below or above a cursor; one more where many
+        are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
         key = self._key
         me, (acted, scored) = viewer.ask_as_user(
             lambda pipe, me: _read_saved(pipe, key(me), part, ask_latest_acted(pipe, me))
         )
         scores = dict(stored_rows(key(me.uid), scored))
-        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed, about_authors=about_authors)
+        reader = PostReader(self._store, viewer, acted=acted)
         filled = fill([*scores], part.size, reader.read)
         posts, older = filled.posts, filled.older
         if part.upwards:

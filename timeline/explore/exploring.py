@@ -19,7 +19,7 @@ from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import ask_given_out
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
+from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import ask_latest_acted, seen_by_all
 from timeline.posts.repository import Posts
@@ -260,13 +260,10 @@ class Explore(Repository):
         people = suggestions.for_visitor() if viewer.uid is None else suggestions.for_user(viewer.uid)
         return posts, explored, people
 
-    def posts(self, viewer: Viewer, about_authors: AskAboutAuthors = nothing_more) -> list[Post]:
-        """The posts of the page. `about_authors`: for `PostReader`. Round trips as for `page`."""
+    def posts(self, viewer: Viewer) -> list[Post]:
+        """The posts of the page. Round trips as for `page`."""
         [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
-        fresh, most = viewer.just_changed, MOST_SHOWN
-        reader = PostReader(
-            self._store, viewer.user, acted=acted, fresh=fresh, at_most=most, about_authors=about_authors
-        )
+        reader = PostReader(self._store, viewer, acted=acted, at_most=MOST_SHOWN)
         return reader.read(self._explored().best.pids)[0]
 
     def tags(self) -> tuple[TagOfTheWeek, ...]:

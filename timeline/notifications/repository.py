@@ -1,6 +1,6 @@
 """A user's notices, with the people and the posts that they name."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,7 +30,7 @@ from timeline.notices import (
 )
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
+from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import LatestActed, ask_latest_acted, hidden_among, unseen_by
 
 # ---- Notices in groups, as a page shows them. Pure: all notices of a user are at hand, so every group is whole.
@@ -126,16 +126,11 @@ class NotificationsPage:
 class Notifications(Repository):
     """The notices of a signed-in user."""
 
-    def some(
-        self,
-        viewer: Viewer,
-        choose: Callable[[Sequence[Row]], Sequence[Group]],
-        about_authors: AskAboutAuthors = nothing_more,
-    ) -> tuple[User, list[Item]]:
-        """The viewer, and the groups that `choose` makes of the notices by people who are not hidden, newest first.
-        `about_authors`: for `PostReader`. It makes nothing read. Round trips and errors as for `page`."""
+    def some(self, viewer: Viewer, choose: Callable[[Sequence[Row]], Sequence[Group]]) -> tuple[User, list[Item]]:
+        """The viewer, and the groups that `choose` makes of the notices by people who are not hidden, newest first. It
+        makes nothing read. Round trips and errors as for `page`."""
         owner, rows, _, acted = self._read(viewer)
-        items, _ = self._items(owner, acted, viewer.just_changed, choose(_not_hidden(rows, acted)), about_authors)
+        items, _ = self._items(viewer, owner, acted, choose(_not_hidden(rows, acted)))
         return owner, items
 
     def rows(self, viewer: Viewer) -> tuple[User, list[Row]]:
@@ -161,7 +156,7 @@ class Notifications(Repository):
         all notices makes them read: two more when there is a new one. Raises NotSignedIn."""
         owner, rows, noticed, acted = self._read(viewer)
         groups = below(grouped(_not_hidden(rows, acted)), before, only)
-        items, unseen = self._items(owner, acted, viewer.just_changed, [*map(group_of, groups[:A_PAGE])])
+        items, unseen = self._items(viewer, owner, acted, [*map(group_of, groups[:A_PAGE])])
         newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
         if only is Only.ALL and before is None and newest > noticed:
             with suppress(StoreReadOnly):  # it can wait
@@ -170,18 +165,13 @@ class Notifications(Repository):
         return NotificationsPage(items, noticed, older)
 
     def _items(
-        self,
-        owner: User,
-        acted: LatestActed,
-        just_changed: Collection[int],
-        groups: Sequence[Group],
-        about_authors: AskAboutAuthors = nothing_more,
+        self, viewer: Viewer, owner: User, acted: LatestActed, groups: Sequence[Group]
     ) -> tuple[list[Item], set[int]]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
         people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
-        reader = PostReader(self._store, owner, acted=acted, fresh=just_changed, about_authors=about_authors)
+        reader = PostReader(self._store, viewer, acted=acted)
         reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])

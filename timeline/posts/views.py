@@ -156,7 +156,7 @@ def _named(pid: str | None) -> int | None:
 def _seen(request: RetwisRequest, pids: Sequence[int]) -> list[Post]:
     """Those of these posts that the viewer sees, also when their authors are muted: the viewer has asked for them. No
     round trip without posts."""
-    reader = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE)
+    reader = PostReader(connect(), request.viewer, acted=NOTHING_READ_MUTES_ASIDE)
     return reader.read(list(dict.fromkeys(pids)))[0] if pids else []
 
 
@@ -260,7 +260,7 @@ def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """All texts of a post, the newest first. At most three round trips. Raises NoSuchPost, also for a repost,
     PostDeleted, NotShown."""
     post, texts = texts_of_post(request.viewer, username, pid)
-    shown, _ = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
+    shown, _ = PostReader(connect(), request.viewer, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
     if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
     latest, by, rows = shown[0], rendering(request), []

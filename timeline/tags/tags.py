@@ -23,7 +23,7 @@ from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import PostsPage
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
+from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
 from timeline.posts.settling import tags_at_work
 from timeline.relations.edges import Edges
@@ -163,19 +163,12 @@ class TagPages(Repository):
             raise NoSuchTag(tag)
         return found, self._filled(viewer, part, posts, acted, CombinedTags([tag]))
 
-    def part(
-        self,
-        viewer: Viewer,
-        tags: "CombinedTags",
-        rules: Sequence[Rule],
-        part: Part,
-        about_authors: AskAboutAuthors,
-    ) -> PostsPage:
-        """A part of the posts with these folded tags; none for a tag that no post ever had. `rules`, `about_authors`:
-        as for `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
+    def part(self, viewer: Viewer, tags: "CombinedTags", rules: Sequence[Rule], part: Part) -> PostsPage:
+        """A part of the posts with these folded tags; none for a tag that no post ever had. `rules`: as for
+        `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
         some."""
         found, acted = viewer.ask(lambda pipe, me: trip(tags.ask_ids(pipe, part), ask_latest_acted(pipe, me)))
-        return self._filled(viewer, part, found, acted, tags, rules, about_authors)
+        return self._filled(viewer, part, found, acted, tags, rules)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], PostsPage]:
         """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
@@ -212,10 +205,8 @@ class TagPages(Repository):
         acted: LatestActed,
         tags: "CombinedTags",
         rules: Sequence[Rule] = (),
-        about: AskAboutAuthors = nothing_more,
     ) -> PostsPage:
-        fresh = viewer.just_changed
-        reader = PostReader(self._store, viewer.user, rules, acted=acted, fresh=fresh, about_authors=about)
+        reader = PostReader(self._store, viewer, rules, acted=acted)
         filled = part.fill(found.ids, lambda pids: reader.read(tags.left_of(self._store, pids)))
         return part.page(filled, found.has_more)
 

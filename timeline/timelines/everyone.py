@@ -17,7 +17,7 @@ from retwis_site.store.replies import Result, begun, rest, trip
 from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
+from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule, ask_latest_acted
 from timeline.posts.repository import Posts
 from timeline.timelines.pagination import Part, ReadPosts, fill
@@ -151,7 +151,7 @@ class EveryoneTimeline:
             )
         )
         names = stored_names(keys.users_by_time(), newest_users)
-        reader = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed)
+        reader = PostReader(self._store, viewer, [NoReposts()], acted=acted)
         pipe = self._store.pipeline()
         newest = begun(read_shown_names(pipe, names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None))
         begun_only = [newest]  # until its second round trip is that of the first posts
@@ -170,15 +170,12 @@ class EveryoneTimeline:
         shown_names = rest(pipe, newest)
         return EveryonePage(shown_names, listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
-    def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part, about_authors: AskAboutAuthors) -> PostsPage:
-        """A part of everyone's posts. `rules`, `about_authors`: as for `PostReader`. Round trips as for `page`."""
+    def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part) -> PostsPage:
+        """A part of everyone's posts. `rules`: as for `PostReader`. Round trips as for `page`."""
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
         )
-        fresh = viewer.just_changed
-        reader = PostReader(
-            self._store, viewer.user, [NoReposts(), *rules], acted=acted, fresh=fresh, about_authors=about_authors
-        )
+        reader = PostReader(self._store, viewer, [NoReposts(), *rules], acted=acted)
         return self._read(heads, part, reader.read)[1]
 
     def _read(self, heads: Sequence[Head], part: Part, shown: ReadPosts) -> tuple[ListContent, PostsPage]:

@@ -71,7 +71,7 @@ class Homes(Repository):
             lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(relations.FOLLOW_COUNTS, me), pipe.ask(SEEN, me))
         )
         part = Part(before, size=POSTS_A_PAGE)
-        content, listed, page = self._read(viewer, owner, asked, part, post_reader.nothing_more)
+        content, listed, page = self._read(viewer, owner, asked, part)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest > (seen or 0):
             with suppress(StoreReadOnly):  # it can wait
@@ -79,14 +79,14 @@ class Homes(Repository):
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
-    def part(self, viewer: Viewer, part: Part, about_authors: post_reader.AskAboutAuthors) -> PostsPage:
-        """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
-        Round trips as for `page`; at most three more where the list ends below the part. Raises NotSignedIn."""
+    def part(self, viewer: Viewer, part: Part) -> PostsPage:
+        """A part of the home. Nothing is written down as seen. Round trips as for `page`; at most three more where the
+        list ends below the part. Raises NotSignedIn."""
         owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(_ask(pipe, me, part.before)))
-        return self._read(viewer, owner, asked, part, about_authors)[-1]
+        return self._read(viewer, owner, asked, part)[-1]
 
     def _read(
-        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: post_reader.AskAboutAuthors
+        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part
     ) -> tuple[ListContent, list[int], PostsPage]:
         """What the list has, its ids that may be of the part, and the posts."""
         head, chosen, acted, foreseen = asked
@@ -97,14 +97,7 @@ class Homes(Repository):
         listed = sources.just_above(part) if begins_lower else part.of(content.ids)
         rule = PostsOfFollowed(me, *sources.chosen)
         at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
-        reader = post_reader.PostReader(
-            *(self._store, owner, [rule]),
-            acted=acted,
-            fresh=viewer.just_changed,
-            at_most=at_most,
-            foreseen=foreseen,
-            about_authors=about_authors,
-        )
+        reader = post_reader.PostReader(self._store, viewer, [rule], acted=acted, at_most=at_most, foreseen=foreseen)
         is_first_page = part == FIRST_PAGE
         needed_last = (_spare.get(me) or 0) if is_first_page else 0
         filled = part.fill(listed, reader.read, max(SPARE, needed_last))
@@ -135,15 +128,15 @@ class Homes(Repository):
         else:
             above = [pid for pid in content.ids if pid > after]
         others = [pid for pid in above if cached_author(pid) != owner.uid and not snowflake.is_ahead(pid)]
-        return self._seen_by(owner, others[:POSTS_A_PAGE]) + len(others[POSTS_A_PAGE:]) if others else 0
+        return self._seen_by(viewer, owner, others[:POSTS_A_PAGE]) + len(others[POSTS_A_PAGE:]) if others else 0
 
-    def _seen_by(self, owner: User, pids: Sequence[int]) -> int:
+    def _seen_by(self, viewer: Viewer, owner: User, pids: Sequence[int]) -> int:
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
         pipe = self._store.pipeline()
         chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
         pipe.execute()
         rules = [PostsOfFollowed(owner.uid, *chosen.value)]
-        posts, _ = post_reader.PostReader(self._store, owner, rules, acted=acted.value).read(pids)
+        posts, _ = post_reader.PostReader(self._store, viewer, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
 
     def note_seen(self, me: int, pid: int) -> None:

@@ -23,7 +23,6 @@ from timeline.posts.entities import NoSuchPost, Post, PostDeleted, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
-    AskAboutAuthors,
     Foreseen,
     Found,
     Needed,
@@ -268,9 +267,7 @@ class Profiles(Repository):
         pids, at_first = _of_tab((person.uid, tab), listed)
         common = mine.cached if mine else None
         to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not common else []
-        reader = PostReader(
-            self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
-        )
+        reader = PostReader(self._store, viewer, rules, [person], acted, person.uid, foreseen=foreseen)
         read = self._read(reader, pids, at_first, pinned, person, to_make, mine.smaller if mine else {})
         if before is None:
             _keep_shown((person.uid, tab), listed, read.found, reader)
@@ -294,10 +291,9 @@ class Profiles(Repository):
             numbers = numbers._replace(written=None)
         return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
 
-    def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part, about_authors: AskAboutAuthors) -> PostsPage:
-        """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
-        at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
-        account, and NotShown."""
+    def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part) -> PostsPage:
+        """A part of what the user `uid` wrote and reposted. Two round trips, at most four for those with a tag, and
+        those of `PostReader.read`. Raises NoSuchUser, also for a deleted account, and NotShown."""
         most = part.size + READ_MORE
         person, members, acted = viewer.ask(
             lambda pipe, me: trip(
@@ -311,9 +307,7 @@ class Profiles(Repository):
             rules.append(NoReposts())
         if not own.without_pictures:
             rules.append(WithPictures())
-        reader = PostReader(
-            *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
-        )
+        reader = PostReader(self._store, viewer, rules, [person], acted, uid)
         pids = stored_ids(keys.updates(uid), members)
         filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
         return part.page(filled, has_more=len(members) == most)
@@ -325,14 +319,12 @@ class Profiles(Repository):
         scores = self._store.zmscore(keys.tag(tag), [str(pid) for pid in pids])
         return [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
 
-    def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
+    def pinned(self, viewer: Viewer, uid: int) -> list[Post]:
         """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
         person, pid, acted = viewer.ask(
             lambda pipe, me: trip(ask_seen_person(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me))
         )
-        reader = PostReader(
-            *(self._store, viewer.user, [PostsBy(uid)], [person], acted, (), uid), about_authors=about_authors
-        )
+        reader = PostReader(self._store, viewer, [PostsBy(uid)], [person], acted, uid)
         return reader.read([pid])[0] if pid is not None else []
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:

@@ -6,14 +6,15 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from math import inf
 from operator import is_not
 from typing import NamedTuple
 
 from django.utils.functional import cached_property
 
-from accounts.users.entities import User, Visitor
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
 from accounts.users.repository import ask_people, keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -99,14 +100,6 @@ def ask_stored(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Stored]]:
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
-# Queues what an answer needs of the authors of its posts, by their uids, in the round trips that read the posts.
-AskAboutAuthors = Callable[[Pipe, Collection[int]], object]
-
-
-def nothing_more(pipe: Pipe, authors: Collection[int]) -> None:
-    """For pages, which show nothing of authors but their names."""
-
-
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 
 
@@ -116,40 +109,37 @@ class PostReader:
     def __init__(
         self,
         store: Store,
-        viewer: User | Visitor,
+        viewer: Viewer,
         rules: Sequence[visibility.Rule] = (),
         people: Sequence[User] = (),
         acted: visibility.LatestActed = visibility.NOTHING_READ,
-        fresh: Collection[int] = (),
         page_of: int | None = None,
         at_most: int | None = None,
         foreseen: Foreseen = NOTHING_FORESEEN,
-        about_authors: AskAboutAuthors = nothing_more,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
-        `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
-        more posts are returned by all calls of `read` together. `foreseen`: what this request has read
-        because the last visit needed it. `about_authors`: it is called with those that this process knows then."""
+        `page_of`: the person whose page it is. `at_most`: no more posts are returned by all calls of `read` together.
+        `foreseen`: what this request has read because the last visit needed it."""
         self._store = store
         self.rules = rules
         self.people = {**foreseen.people}
         if people:
             self.people |= keep_people(people)
         self.me: int | None = None
-        if isinstance(viewer, User):
-            self.me = viewer.uid
-            self.people[viewer.uid] = viewer
+        if isinstance(user := viewer.user, User):
+            self.me = user.uid
+            self.people[user.uid] = user
         self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
         if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
             self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, page_of),)
         self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
         self.page_of = page_of
         self.acted = acted
-        self.fresh = fresh
+        self.fresh = viewer.just_changed  # read even when they are cached
         self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
         self.foreseen = foreseen
-        self.about_authors = about_authors
+        self.about_authors = viewer.about_authors
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -356,7 +346,7 @@ class _Parts:
             self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
-        if self._reader.about_authors is not nothing_more:
+        if self._reader.about_authors is not None:
             authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
             self._reader.about_authors(pipe, authors)

@@ -5,9 +5,8 @@ import pytest
 from accounts.users.entities import User, Visitor
 from retwis_site.store.client import answer
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import reader_for, write_posts
 from timeline.posts.entities import NO_CONTEXT, Acted
-from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import LATEST, ask_latest_acted
 
 FIRST = 1_700_000_000  # unix seconds: `write_posts` dates post 7 to 7 seconds later
@@ -26,7 +25,7 @@ def latest(store, me=1):
 
 
 def acted(store, pids=(3, 2, 1), viewer=ALICE, **known):
-    found, _ = PostReader(store, viewer, **known).read(pids)
+    found, _ = reader_for(store, viewer, **known).read(pids)
     return {post.pid: post.context.acted for post in found}
 
 
@@ -44,7 +43,7 @@ def test_others_and_visitors_see_nothing_of_it(store, posts, raw):
     raw.zadd("likes:1", {3: FIRST + 50})
     assert acted(store)[3] == Acted(liked=True)
     for viewer in (User(2, "bob"), Visitor()):
-        found, _ = PostReader(store, viewer).read([3])
+        found, _ = reader_for(store, viewer).read([3])
         assert found[0].context is NO_CONTEXT
 
 

@@ -5,9 +5,8 @@ import pytest
 from accounts.users.entities import User, Visitor
 from retwis_site.store.client import answer
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import write_answer, write_posts
+from tests.support.stored_posts import reader_for, write_answer, write_posts
 from timeline.posts.reading.cached_posts import cached_whole, forget
-from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import ask_latest_acted
 
 
@@ -29,7 +28,7 @@ ALL = [7, 6, 5, 4, 3, 2]
 
 
 def read(store, pids, viewer=None, **known):
-    found, _ = PostReader(store, viewer or Visitor(), **known).read(pids)
+    found, _ = reader_for(store, viewer or Visitor(), **known).read(pids)
     return {post.pid: post for post in found}
 
 
@@ -132,6 +131,6 @@ def test_a_deleted_post_is_gone_at_once_in_its_process(store, posts, raw):
 
 
 def test_a_page_takes_no_more_posts_than_it_shows(store, posts):
-    reader = PostReader(store, Visitor(), at_most=3)
+    reader = reader_for(store, Visitor(), at_most=3)
     assert [post.pid for post in reader.read([7, 6])[0]] == [1, 6]
     assert [post.pid for post in reader.read([5, 4, 1, 7])[0]] == [5]

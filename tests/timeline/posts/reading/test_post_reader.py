@@ -3,10 +3,9 @@
 from accounts.users.entities import User, Visitor
 from retwis_site.store.client import Pipe, answer
 from retwis_site.store.replies import rest
-from tests.support.stored_posts import delete_answered, write_answer
+from tests.support.stored_posts import delete_answered, reader_for, write_answer
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
-from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
 from timeline.relations.relations import LATEST, LATEST_FOLLOWED, NO_FOLLOWED_READ, LatestFollowed
 
@@ -14,7 +13,7 @@ ALL = LatestFollowed(frozenset({"2"}), are_all=True)
 
 
 def read(store, viewer=None, rules=(), pids=(6, 5, 4, 3, 2, 1)):
-    found, dead = PostReader(store, viewer or Visitor(), rules).read(pids)
+    found, dead = reader_for(store, viewer or Visitor(), rules).read(pids)
     return [post.pid for post in found], dead
 
 
@@ -58,20 +57,20 @@ def test_cached_posts_take_none_but_a_viewers_own_are_always_read(store, posts, 
 
 def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store, posts, round_trips):
     records._authors_by_pid.put(2, 3)
-    reader = PostReader(store, Visitor(), [PostsOfFollowed(1, NO_FOLLOWED_READ)])
+    reader = reader_for(store, Visitor(), [PostsOfFollowed(1, NO_FOLLOWED_READ)])
     recorded = round_trips(lambda: reader.read([2]))
     assert commands(recorded) == [
         ["HGETALL post:2", "ZMSCORE following:1", "HMGET user:3"],
         ["ZMSCORE following:1", "HMGET user:2"],
     ]
-    assert [post.author.username for post in PostReader(store, Visitor()).read([2])[0]] == ["bob"]
+    assert [post.author.username for post in reader_for(store, Visitor()).read([2])[0]] == ["bob"]
 
 
 def test_people_that_the_request_has_read_are_not_read_again(store, posts, round_trips):
     alice, me = User(1, "Alice"), User(2, "bob", "Robert")
-    recorded = round_trips(lambda: PostReader(store, me, people=[alice]).read([1, 2]))
+    recorded = round_trips(lambda: reader_for(store, me, people=[alice]).read([1, 2]))
     assert commands(recorded) == [["HGETALL post:1", "HGETALL post:2", *asked_acted(2)], []]  # whom the viewer hides
-    found, _ = PostReader(store, me, people=[User(1, "Alice", "Ann")]).read([1, 2])
+    found, _ = reader_for(store, me, people=[User(1, "Alice", "Ann")]).read([1, 2])
     assert [post.author.shown_name for post in found] == ["Ann", "Robert"]
 
 
@@ -106,7 +105,7 @@ def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, po
     assert "3" in latest.members
     assert "2" not in latest.members
     rule = PostsOfFollowed(1, latest)
-    reader = PostReader(store, User(1, "Alice"), [rule])
+    reader = reader_for(store, User(1, "Alice"), [rule])
     recorded = round_trips(lambda: (reader.read([6, 5, 4]), reader.read([3, 2, 1])))
     asked = [command for command in recorded.commands if command[:2] == ("ZMSCORE", "following:1")]
     assert asked == [("ZMSCORE", "following:1", "2")]
@@ -139,7 +138,7 @@ def test_a_reading_names_what_it_has_left_out_with_its_place_in_the_thread(store
     delete_answered(raw, 8)
     for _ in range(2):  # from the store, then from the cache
         pipe = store.pipeline()
-        found = rest(pipe, PostReader(store, Visitor(), [PostsBy(2)]).reading(pipe, [7, 8, 9, 10]))
+        found = rest(pipe, reader_for(store, Visitor(), [PostsBy(2)]).reading(pipe, [7, 8, 9, 10]))
         assert [post.pid for post in found.posts] == [7]
         left_out = {one.pid: (one.links.reply_to, one.deleted_by) for one in found.unavailable()}
         assert left_out == {8: (7, DeletedBy.AUTHOR), 9: (8, None)}
