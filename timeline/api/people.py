@@ -389,7 +389,7 @@ def accounts(call: Call) -> object:
     uids = call.sent.ids("id")[:MOST]
 
     def reading(pipe: Pipe, me: int | None) -> Reading[list[Entity]]:
-        blocking = Result(set[int]) if me is None or not uids else ask_among(pipe, keys.blocked_by(me), uids)
+        blocking = ask_among(pipe, keys.blocked_by, me, uids)
         reading = begun(read_accounts(pipe, origin_of(call.request), uids))
         yield
         found = yield from reading

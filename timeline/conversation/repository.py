@@ -168,7 +168,6 @@ IN_THREAD = 200  # posts of the thread among which a page finds the replies to r
 UNSEEN_IN_A_ROW = 3  # of posts that the viewer does not see and that reply to one another; below them a page ends
 
 FOLLOWS_NOBODY = Result(lambda: relations.LatestFollowed(frozenset(), are_all=True))
-NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
 
 
 class Threads(Repository):
@@ -194,7 +193,7 @@ class Threads(Repository):
                 pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
                 FOLLOWS_NOBODY if me is None else pipe.ask(relations.LATEST_FOLLOWED, me),
                 ask_latest_acted(pipe, me),
-                NOTHING_MUTED if me is None else pipe.ask(relations.MUTED_THREADS, me),
+                relations.ask_muted_threads(pipe, me),
                 pipe.ask(NUMBERS, them),
             ),
         )

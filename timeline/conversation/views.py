@@ -22,9 +22,9 @@ from retwis_site.features import features
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.replies import Reply, Result, trip
+from retwis_site.store.replies import trip
 from timeline.conversation import repository
 from timeline.conversation.feature import ACTIONS
 from timeline.people.html import listed
@@ -158,7 +158,6 @@ def _saved_posts(of: Relation) -> URLPattern:
 
 IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
 MORE_SHAPE = {"viewer": ("visitor", "frozen", "other", "own")}
-NONE_OF_THEM: Result[set[int]] = Result(set)  # whom a visitor follows, and what they have reposted
 never_fresh = cache_control(private=True, no_cache=True)  # `next` differs from visit to visit
 
 MORE = Page("timeline/conversation/more.html", here="more", shape=MORE_SHAPE)
@@ -177,8 +176,8 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
             pipe.ask(PINNED, them),
-            repository.NOTHING_MUTED if me is None else pipe.ask(relations.MUTED_THREADS, me),
-            _ask_hiding(pipe, me, them),
+            relations.ask_muted_threads(pipe, me),
+            relations.ask_hiding(pipe, me, them),
         ),
     )
     post = _no_repost(found.by(author))
@@ -208,10 +207,7 @@ def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown, NotSignedIn."""
     author, (found, reposted) = request.viewer.ask_about(
         username,
-        lambda pipe, me, them: trip(
-            OnePost(pipe, me, them, pid),
-            NONE_OF_THEM if me is None else ask_standing(pipe, relations.REPOST, me, [pid]),
-        ),
+        lambda pipe, me, them: trip(OnePost(pipe, me, them, pid), ask_standing(pipe, relations.REPOST, me, [pid])),
     )
     request.viewer.require_user()
     post = _no_repost(found.by(author))
@@ -232,9 +228,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     Raises NoSuchUser, AccountDeleted, NotShown."""
     them, (hiding, followed) = request.viewer.ask_about(
         username,
-        lambda pipe, me, them: trip(
-            _ask_hiding(pipe, me, them), NONE_OF_THEM if me is None else relations.ask_followed(pipe, me, [them])
-        ),
+        lambda pipe, me, them: trip(relations.ask_hiding(pipe, me, them), relations.ask_followed(pipe, me, [them])),
     )
     if hiding.blocks.theirs:
         raise BlocksViewer
@@ -268,10 +262,6 @@ def _back(request: RetwisRequest, own: str) -> str:
     """The page that has led here; `own` when that is a page like this one, or the login."""
     page = page_of_form(request)
     return own if match_of(page).url_name in {"more", "more_person", "reposting", "login"} else page
-
-
-def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Reply[relations.Hiding] | Result[relations.Hiding]:
-    return Result(lambda: relations.HIDES_NOTHING) if me is None or me == them else relations.ask_hiding(pipe, me, them)
 
 
 def _viewer(by: Rendering, uid: int) -> str:

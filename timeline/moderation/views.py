@@ -146,7 +146,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
 @login_required
 def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What else the reporter can do about a person: block them, or mute them."""
-    person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
+    person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me, them)))
     by, back = rendering(request), request.path
     menu = person_menu(person, hiding, by, back, is_reported=True) if person.uid != me.uid else ""
     return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})

@@ -119,14 +119,13 @@ class FollowPages:
         pipe = self._store.pipeline()
         # On their own pages viewers also see whom they mute, to unmute or unfollow them.
         listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
-        muted = ask_standing(pipe, MUTE, owner, uids) if is_own else None
+        asked_muted = ask_standing(pipe, MUTE, me, uids if is_own else ())
         # On the viewer's own followers page every row follows the viewer, so no row says it.
         all_follow = is_own and self._is_of_followers
-        follow_me = ask_among(pipe, keys.followers(me), uids) if uids and me is not None and not all_follow else None
+        follow_me = ask_among(pipe, keys.followers, me, () if all_follow else uids)
         pipe.execute()
-        my_muted = muted.value if muted else set()
-        people = {uid: replace(one, muted=uid in my_muted) for uid, one in listed.value.items()}
-        my_followers = follow_me.value if follow_me else set()
+        muted, my_followers = asked_muted.value, follow_me.value
+        people = {uid: replace(one, muted=uid in muted) for uid, one in listed.value.items()}
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
 
 
@@ -228,10 +227,10 @@ def read_shown_names(pipe: Pipe, names: Sequence[str], me: int | None) -> Readin
     yield
     uids = known | (owners.value if owners else {})
     asked = ask_people(pipe, uids.values())
-    hidden = None if me is None else ask_hidden(pipe, me, uids.values())
+    hidden = ask_hidden(pipe, me, uids.values())
     yield
     people = asked.value
-    left_out = hidden_among(people.values()) | (hidden.value if hidden else set())
+    left_out = hidden_among(people.values()) | hidden.value
     _uids.put_all({person.username: uid for uid, person in people.items()})
     return [name for name in names if (uid := uids.get(name)) in people and uid not in left_out]
 

@@ -247,7 +247,7 @@ def ask_seen_person(pipe: Pipe, me: int | None, uid: int) -> Result[User]:
 
 
 # Asks whom of these people a list leaves out for a viewer.
-AskLeftOut = Callable[[Pipe, int, Collection[int]], Result[set[int]]]
+AskLeftOut = Callable[[Pipe, int | None, Collection[int]], Result[set[int]]]
 
 
 def ask_listed(
@@ -258,13 +258,10 @@ def ask_listed(
     and four more for a signed-in viewer; none without uids."""
     uids = list(dict.fromkeys(uids))
     asked = {uid: (pipe.hmget(keys.user(uid), (*PERSON, "bio")), ask_number(pipe, keys.followers(uid))) for uid in uids}
-    followed = ask_followed(pipe, me, uids) if me is not None and uids else None
-    left_out = ask_left_out(pipe, me, uids) if me is not None else None
+    followed, left_out = ask_followed(pipe, me, uids), ask_left_out(pipe, me, uids)
 
     def read() -> dict[int, ListedPerson]:
-        following = followed.value if followed else set()
-        without = left_out.value if left_out else set()
-        listed = {}
+        following, without, listed = followed.value, left_out.value, {}
         for uid, (fields, followers) in asked.items():
             *stored, bio = fields.value
             user = person(uid, stored)
@@ -378,11 +375,9 @@ class Suggestions(Repository):
         uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
         users = {uid: ask_user(pipe, uid) for uid in uids}
         followers = {uid: ask_number(pipe, keys.followers(uid)) for uid in candidates}
-        asked_hidden = None if me is None else ask_hidden(pipe, me, uids)
-        asked_followed = None if me is None else ask_followed(pipe, me, candidates)
+        asked_hidden, asked_followed = ask_hidden(pipe, me, uids), ask_followed(pipe, me, candidates)
         pipe.execute()
-        hidden = asked_hidden.value if asked_hidden else set()
-        followed = asked_followed.value if asked_followed else set()
+        hidden, followed = asked_hidden.value, asked_followed.value
         known = {uid: user for uid, answer in users.items() if uid not in hidden and (user := answer.value)}
         return [
             Suggested(known[uid], followers[uid].value, known.get(voter) if voter else None)

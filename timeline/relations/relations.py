@@ -16,7 +16,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
 from retwis_site.store.ids import integer, stored_time
-from retwis_site.store.replies import Question, Reading, Reply, Result, trip
+from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Notice, NoticeKind, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
@@ -97,11 +97,10 @@ def read_blocks(pipe: Pipe, me: int | None, them: int) -> Reading[Blocks]:
     return blocks
 
 
-def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:
-    """Those of these people whom `me` blocks or who block `me`. Two commands; none without people."""
-    if not people:
-        return Result(set[int])
-    mine, theirs = (ask_among(pipe, key(me), people) for key in (keys.blocked, keys.blocked_by))
+def ask_blocked(pipe: Pipe, me: int | None, people: Collection[int]) -> Result[set[int]]:
+    """Those of these people whom `me` blocks or who block `me`. Two commands; none without people, and for a visitor,
+    None."""
+    mine, theirs = (ask_among(pipe, key, me, people) for key in (keys.blocked, keys.blocked_by))
     return Result(lambda: mine.value | theirs.value)
 
 
@@ -204,9 +203,9 @@ def ask_follow_counts(pipe: Pipe, uid: int) -> Reply[FollowCounts]:
     return pipe.ask(FOLLOW_COUNTS, uid)
 
 
-def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
-    """Those of these users (at least one) that `me` follows."""
-    return ask_among(pipe, keys.following(me), uids)
+def ask_followed(pipe: Pipe, me: int | None, uids: Collection[int]) -> Result[set[int]]:
+    """Those of these users that `me` follows. Commands as for `ask_among`."""
+    return ask_among(pipe, keys.following, me, uids)
 
 
 class LatestFollowed(NamedTuple):
@@ -362,9 +361,14 @@ MUTED_THREADS = Question(
 )
 
 
-def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:
+def ask_muted_threads(pipe: Pipe, me: int | None) -> Handle[frozenset[str]]:
+    """The same; a visitor, None, has muted none."""
+    return Result(frozenset[str]) if me is None else pipe.ask(MUTED_THREADS, me)
+
+
+def ask_hidden(pipe: Pipe, me: int | None, people: Collection[int]) -> Result[set[int]]:
     """Those of these people whom lists leave out for `me`: whom they mute, and those with a block between the two.
-    Three commands; none without people."""
+    Three commands; none without people, and for a visitor, None."""
     blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
     return Result(lambda: blocked.value | muted.value)
 
@@ -381,8 +385,10 @@ def _hiding(scores: Sequence[str | float | None]) -> Hiding:
     return Hiding(Blocks(blocks is not None, blocked is not None), muted, reposts)
 
 
-def ask_hiding(pipe: Pipe, me: int, them: int) -> Reply[Hiding]:
-    """What `me` does not see of `them`. Four commands."""
+def ask_hiding(pipe: Pipe, me: int | None, them: int) -> Handle[Hiding]:
+    """What `me` does not see of `them`. Four commands; none for a visitor, and about oneself."""
+    if me is None or me == them:
+        return Result(lambda: HIDES_NOTHING)
     return pipe.zscore_each(_places(me, them), _hiding)
 
 

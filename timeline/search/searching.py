@@ -132,8 +132,7 @@ def _saved(store: Store, me: int, pids: Sequence[int]) -> list[int]:
 def _of_followed(store: Store, me: int, pids: Sequence[int]) -> list[int]:
     """The posts by people whom a user follows. Two round trips; one while the authors are cached."""
     authors = answer(store, ask_authors, pids)
-    people = sorted({*authors.values()})
-    followed = answer(store, ask_followed, me, people) if people else set[int]()
+    followed = answer(store, ask_followed, me, sorted({*authors.values()}))
     return [pid for pid in pids if authors.get(pid) in followed]
 
 

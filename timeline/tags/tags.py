@@ -247,7 +247,7 @@ class CombinedTags(NamedTuple):
         if not pids or not (self.all_of or self.none_of):
             return [*pids]
         tags = dict.fromkeys([*self.any_of, *self.all_of, *self.none_of])
-        having = answers(store, lambda pipe, tag: ask_among(pipe, keys.tag(tag), pids), tags)
+        having = answers(store, lambda pipe, tag: ask_among(pipe, keys.tag, tag, pids), tags)
         left = set[int]().union(*(having[tag] for tag in self.any_of))
         left.intersection_update(*(having[tag] for tag in self.all_of))
         left.difference_update(*(having[tag] for tag in self.none_of))

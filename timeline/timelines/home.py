@@ -225,7 +225,7 @@ def _ask(pipe: Pipe, me: int, before: int | None) -> Reply[_Asked] | Result[_Ask
     if needed is None or not any(needed):
         return asked
     foreseen, others = post_reader.ask_foreseen(pipe, me, needed), needed.followed
-    among = relations.ask_followed(pipe, me, others) if others else Result(set[int])
+    among = relations.ask_followed(pipe, me, others)
 
     def read() -> _Asked:
         known = asked.value.chosen.followed._replace(asked=frozenset(others), among_asked=frozenset(among.value))

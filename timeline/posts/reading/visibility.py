@@ -151,7 +151,7 @@ class HiddenPeople:
         self._asked |= people
         for answers, key, are_all in zip(self._answers, KINDS, self._latest.are_all, strict=True):
             if unknown and not are_all:
-                answers.append(ask_among(pipe, key(self._me), unknown, _stands_above(key)))
+                answers.append(ask_among(pipe, key, self._me, unknown, _stands_above(key)))
 
     def read(self) -> tuple[set[int], set[int], set[int]]:
         """The people with a block either way, those that are muted, and those whose reposts are."""
