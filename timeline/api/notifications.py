@@ -8,6 +8,7 @@ are read at once.
 import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -212,18 +213,27 @@ def _told_to_apps(call: Call, rows: Sequence[Row]) -> Sequence[Row]:
     return [row for row in rows if row not in others] if others else rows
 
 
-def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> ReadGroups:
-    """The group that is meant. Raises NotFound."""
-    found = _read(call, lambda rows: [one for one in _together(rows, in_groups) if is_meant(one)])
+ONE_BY_ONE: tuple[str, ...] = ()
+
+
+def _meant(call: Call, rows: Sequence[Row]) -> list[Together]:
+    """The group that the address names, or the one notice, by its id or as an app has it alone; none without such."""
+    key = call.named.get("group_key", f"{ALONE}{call.named.get('id')}")
+    return [one for one in _together(rows, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS) if one.key == key]
+
+
+def _one(call: Call) -> tuple[ReadGroups, Together, Item]:
+    """What the address names, and all that it names in turn. Raises NotFound."""
+    found = _read(call, partial(_meant, call))
     if not found.items:
         raise NotFound
-    return found
+    return found, *found.items[0]
 
 
-def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> object:
-    """Remove the notices of the group that is meant. Two round trips. Raises NotFound."""
+def dismiss(call: Call) -> object:
+    """Remove the notices that the address names. Two round trips. Raises NotFound."""
     me, rows = Notifications(connect()).rows(call.viewer)
-    found = [one for one in _together(rows, in_groups) if is_meant(one)]
+    found = _meant(call, rows)
     if not found:
         raise NotFound
     Inbox(connect(), me.uid).remove(row.notice for one in found for row in one.rows)
@@ -240,9 +250,6 @@ def _unread(call: Call, in_groups: Collection[str]) -> object:
 # ---- Answers: one by one
 
 
-ONE_BY_ONE: tuple[str, ...] = ()
-
-
 def notifications(call: Call) -> object:
     page = GroupsPage(call, ONE_BY_ONE)
     found = _read(call, page.choose)
@@ -250,8 +257,7 @@ def notifications(call: Call) -> object:
 
 
 def notification(call: Call) -> object:
-    found = _one(call, lambda one: one.id == call.id, ONE_BY_ONE)
-    [(one, item)] = found.items
+    found, one, item = _one(call)
     return _notification(one.rows[0], item, found)
 
 
@@ -270,10 +276,6 @@ def _notification(row: Row, item: Item, found: ReadGroups) -> Entity:
     if item.decided is not None:
         told["moderation_warning"] = _warned(item.decided, id_of(row), account)
     return told
-
-
-def dismiss(call: Call) -> object:
-    return _remove(call, lambda one: one.id == call.id, ONE_BY_ONE)
 
 
 def clear(call: Call) -> object:
@@ -301,13 +303,8 @@ def groups(call: Call) -> object:
 
 
 def group(call: Call) -> object:
-    return _results(_one(call, *_named(call)), 0)
-
-
-def _named(call: Call) -> tuple[Callable[[Together], bool], Collection[str]]:
-    """The group in the address, and the types that are in groups then: none, for a notice that the app has alone."""
-    key = call.named["group_key"]
-    return lambda one: one.key == key, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS
+    found, *_ = _one(call)
+    return _results(found, 0)
 
 
 def _results(found: ReadGroups, lowest: int) -> dict[str, object]:
@@ -344,15 +341,9 @@ MOST_OF_A_GROUP = 80  # people
 def accounts_of_group(call: Call) -> object:
     """The people of one group. Three round trips at most."""
     me, rows = Notifications(connect()).rows(call.viewer)
-    is_meant, in_groups = _named(call)
-    found = [one for one in _together(rows, in_groups) if is_meant(one)]
-    uids = people_of(row for one in found for row in one.rows)[:MOST_OF_A_GROUP]
+    uids = people_of(row for one in _meant(call, rows) for row in one.rows)[:MOST_OF_A_GROUP]
     seen = answer(connect(), ask_listed, me.uid, uids)
     return [*accounts_of(connect(), origin_of(call.request), seen).values()]
-
-
-def dismiss_group(call: Call) -> object:
-    return _remove(call, *_named(call))
 
 
 def unread_groups(call: Call) -> object:
@@ -410,9 +401,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v2/notifications/unread_count", unread_groups, "read:notifications"),
     Endpoint("GET", "/api/v2/notifications/:group_key", group, "read:notifications"),
     Endpoint("GET", "/api/v2/notifications/:group_key/accounts", accounts_of_group, "read:notifications"),
-    Endpoint(
-        "POST", "/api/v2/notifications/:group_key/dismiss", dismiss_group, "write:notifications", open_to_frozen=True
-    ),
+    Endpoint("POST", "/api/v2/notifications/:group_key/dismiss", dismiss, "write:notifications", open_to_frozen=True),
     Endpoint("GET", "/api/v1/markers", markers, "read:statuses"),
     Endpoint("POST", "/api/v1/markers", set_markers, "write:statuses", open_to_frozen=True),
 )
