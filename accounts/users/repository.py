@@ -251,7 +251,9 @@ def ask_owner(pipe: Pipe, name: str) -> Result[int | None]:
 
 
 def ask_owners(pipe: Pipe, names: Sequence[str]) -> Result[dict[str, int]]:
-    """Like `ask_owner` for several names, at least one; without names that no user has. One command."""
+    """Like `ask_owner` for several names; without names that no user has. One command; none without names."""
+    if not names:
+        return Result(dict[str, int])
     fields = list(dict.fromkeys(spelling for name in names for spelling in spellings(name)))
     found = pipe.hmget(keys.users(), fields)
 

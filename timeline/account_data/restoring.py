@@ -138,7 +138,7 @@ class RestoredConversation:
         pids = {self._own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
         self._found = find(self._store, pids)
         names = dict.fromkeys(name for post in posts for name in names_in(post.body))
-        self._owners = answer(self._store, ask_owners, [*names]) if names else {}
+        self._owners = answer(self._store, ask_owners, [*names])
 
     def links(self, pid: int, post: OldPost) -> Links:
         """The links of a post that gets this id. The posts before it were asked for already."""
@@ -176,7 +176,7 @@ FoundEdges = list[Edge | None]  # for each line; None: it leads to what is not h
 
 class RestoredRelations:
     """Adds edges to an account, each with its date. One that stands already stays as it is. 500 take a fixed number of
-    round trips; people are found one by one. All raise StoreError when the store was too slow."""
+    round trips. All raise StoreError when the store was too slow."""
 
     def __init__(self, store: Store, uid: int) -> None:
         self._store = store
@@ -219,8 +219,8 @@ class RestoredRelations:
         return missing
 
     def _people(self, lines: Sequence[Line]) -> FoundEdges:
-        uids = [Users(self._store).find(line["username"]) for line in lines]
-        people = Users(self._store).people([uid for uid in uids if uid is not None])
+        owners = answer(self._store, ask_owners, [line["username"] for line in lines])
+        people, uids = Users(self._store).people(owners.values()), [owners.get(line["username"], 0) for line in lines]
         return [to_person(self._uid, uid) if uid in people and uid != self._uid else None for uid in uids]
 
     def _tags(self, lines: Sequence[Line]) -> FoundEdges:

@@ -58,8 +58,6 @@ def offered_to(store: Store, me: int, inviter: int | None) -> tuple[list[Tag], C
 def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
     """Let `me` follow the people with these usernames, without those who have gone or with a block between them. Three
     round trips, and those of `Follows.follow` for each; none without a name."""
-    if not names:
-        return
     uids = answer(store, ask_owners, names)
     people = answer(store, ask_people, set(uids.values()) - {me})
     blocked = answer(store, ask_blocked, me, list(people))

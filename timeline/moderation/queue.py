@@ -351,7 +351,7 @@ def new_members(store: Store, before: int | None) -> tuple[list[NewMember], int 
     of the next page. Five round trips at most."""
     rows, older = newest_below(store, [keys.users_by_time()], before, NEW_SHOWN)
     joined = {name: integer(score) for name, score in rows}
-    uids = answer(store, ask_owners, list(joined)) if joined else {}
+    uids = answer(store, ask_owners, list(joined))
     known = {name: uids[name] for name in joined if uids.get(name)}
     firsts = answers(store, lambda pipe, uid: pipe.zrange(keys.updates(uid), 0, FIRSTS - 1), set(known.values()))
     first_of = {uid: stored_ids(keys.updates(uid), pids) for uid, pids in firsts.items()}

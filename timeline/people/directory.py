@@ -198,10 +198,7 @@ class People(Repository):
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
         """Uids by username. At most one round trip; none while all are cached."""
         uids = _uids.some(names)
-        missing = [name for name in names if name not in uids]
-        if missing:
-            uids |= answer(self._store, ask_owners, missing)
-        return uids
+        return uids | answer(self._store, ask_owners, [name for name in names if name not in uids])
 
     # ---- search
 
@@ -222,10 +219,9 @@ def read_shown_names(pipe: Pipe, names: Sequence[str], me: int | None) -> Readin
     those whom lists leave out for `me`; None: for a viewer who hides nobody. Two round trips; without `me` none while
     all are cached."""
     known = _uids.some(names)
-    missing = [name for name in names if name not in known]
-    owners = ask_owners(pipe, missing) if missing else None
+    owners = ask_owners(pipe, [name for name in names if name not in known])
     yield
-    uids = known | (owners.value if owners else {})
+    uids = known | owners.value
     asked = ask_people(pipe, uids.values())
     hidden = ask_hidden(pipe, me, uids.values())
     yield

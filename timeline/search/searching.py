@@ -285,7 +285,7 @@ def begin(
         return trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
-            ask_owners(pipe, query.names) if query.names else Result(dict[str, int]),
+            ask_owners(pipe, query.names),
             ask_newest(pipe, ranges if asked else (), asked),
         )
 
