@@ -216,7 +216,7 @@ def suggestions(call: Call) -> list[Entity]:
     """https://docs.joinmastodon.org/entities/Suggestion/ Five round trips at most, and those of the accounts."""
     me = call.viewer.require_user()
     people = Suggestions(connect()).for_user(me.uid, call.sent.number("limit", 20, MOST_SUGGESTED))
-    accounts = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in people])
+    accounts = accounts_of(call, [one.user.uid for one in people])
     why = {one.user.uid: BY_FOLLOWS if one.voter else BY_FAME for one in people}
     return [{"source": why[uid][0], "sources": why[uid][1], "account": account} for uid, account in accounts.items()]
 

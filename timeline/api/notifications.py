@@ -16,7 +16,6 @@ from typing import NamedTuple
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
 from retwis_site.store.client import Pipe, answer, connect
 from retwis_site.store.replies import Reading, trip
@@ -191,7 +190,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
     for item in items:
         if item.post is not None and TYPES[item.group.kind] == "mention":
             made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
-    people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
+    people = accounts_of(call, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people]
     return ReadGroups(told, made, people)
 
@@ -343,7 +342,7 @@ def accounts_of_group(call: Call) -> object:
     me, rows = Notifications(connect()).rows(call.viewer)
     uids = people_of(row for one in _meant(call, rows) for row in one.rows)[:MOST_OF_A_GROUP]
     seen = answer(connect(), ask_listed, me.uid, uids)
-    return [*accounts_of(connect(), origin_of(call.request), seen).values()]
+    return [*accounts_of(call, seen).values()]
 
 
 def unread_groups(call: Call) -> object:

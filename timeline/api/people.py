@@ -203,7 +203,7 @@ def report(call: Call) -> object:
         "created_at": date_time(made[0] // 1_000_000),
         "status_ids": [str(post.pid) for post in posts],
         "rule_ids": sent.texts("rule_ids"),
-        "target_account": accounts_of(connect(), origin_of(call.request), [uid])[uid],
+        "target_account": accounts_of(call, [uid])[uid],
     }
 
 
@@ -421,7 +421,7 @@ def accounts_found(call: Call, typed: str) -> list[Entity]:
 
 def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Entity]:
     uids = [one.user.uid for one in people]
-    return [*accounts_of(connect(), origin_of(call.request), uids).values()]
+    return [*accounts_of(call, uids).values()]
 
 
 def accounts_page(
@@ -433,7 +433,7 @@ def accounts_page(
     """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises Invalid."""
     since = call.cursor("since_id")
     new = {int(row.member): row for row in rows if since is None or row > since}
-    found = accounts_of(connect(), origin_of(call.request), new)
+    found = accounts_of(call, new)
     newest = number_of(next(iter(new.values()))) if new else None
     next_one = number_of(older) if older is not None and len(new) == len(rows) else None
     return Listed([shown(account, new[uid]) for uid, account in found.items()], newest, next_one, up="since_id")
@@ -459,7 +459,7 @@ def familiar_followers(call: Call) -> object:
     if not uids:
         return []
     known = known_followers(connect(), call.viewer, uids[:MOST_FAMILIAR])
-    found = accounts_of(connect(), origin_of(call.request), {one for some in known.values() for one in some})
+    found = accounts_of(call, {one for some in known.values() for one in some})
     return [{"id": str(uid), "accounts": [found[one] for one in some if one in found]} for uid, some in known.items()]
 
 

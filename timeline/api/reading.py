@@ -9,7 +9,7 @@ from accounts.users.entities import User
 from accounts.users.repository import ask_people
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
@@ -136,10 +136,10 @@ def read_profile_now(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User
     return user, found[uid]
 
 
-def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Entity]:
+def accounts_of(call: Call, uids: Iterable[int]) -> dict[int, Entity]:
     """As `read_accounts`, in round trips of its own: none while all are cached."""
-    pipe = store.pipeline()
-    return rest(pipe, read_accounts(pipe, origin, uids))
+    pipe = connect().pipeline()
+    return rest(pipe, read_accounts(pipe, origin_of(call.request), uids))
 
 
 # ---- Statuses
