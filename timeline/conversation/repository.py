@@ -15,7 +15,7 @@ from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_liste
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable
 from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
+from timeline.posts.reading.records import OnePost, Record, post_deleted, read_by_id
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
 from timeline.relations.relation import Relation
@@ -188,7 +188,7 @@ class Threads(Repository):
         author, (found, replies, in_thread, known, latest, muted, numbers) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
-                PostOrPlace(pipe, me, them, pid),
+                OnePost(pipe, me, them, pid).or_place,
                 pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
                 pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
                 FOLLOWS_NOBODY if me is None else pipe.ask(relations.LATEST_FOLLOWED, me),

@@ -340,6 +340,20 @@ class OnePost:
             raise BlocksViewer if self._blocks.value.theirs else BlockedByViewer
         return self.behind_blocks()
 
+    @property
+    def or_place(self) -> Result[Record | Unavailable]:
+        """A handle of the same, and of a deleted post that of its place in a thread. Errors as for `value`."""
+
+        def read() -> Record | Unavailable:
+            try:
+                return self.value
+            except PostDeleted:
+                if (found := tombstone(self._pid, self.fields.value)) is None:
+                    raise
+                return found
+
+        return Result(read)
+
     def is_hidden(self) -> bool:
         """Whether one of the viewer and the author blocks the other."""
         return any(self._blocks.value)
@@ -358,22 +372,3 @@ class OnePost:
         if self._score.value is None and not self._pipe.is_foreign:
             raise NoSuchPost(self._pid)
         return found
-
-
-class PostOrPlace:
-    """As OnePost, also for a deleted post: then its place in a thread."""
-
-    def __init__(self, pipe: Pipe, me: int | None, them: int, pid: int) -> None:
-        self._pid = pid
-        self._post = OnePost(pipe, me, them, pid)
-
-    @property
-    def value(self) -> Record | Unavailable:
-        """Raises NoSuchPost, NotShown, and PostDeleted for a deleted post without a place."""
-        try:
-            return self._post.value
-        except PostDeleted:
-            found = tombstone(self._pid, self._post.fields.value)
-            if found is None:
-                raise
-            return found
