@@ -208,7 +208,7 @@ class Threads(Repository):
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = relations.FollowedPeople(viewer.uid or 0, known)
         rules = [_AsksWhomTheViewerFollows(followed)]
-        reader = PostReader(self._store, viewer, rules, [author], latest.asking_for(pid), author.uid)
+        reader = PostReader(self._store, viewer, rules, latest.asking_for(pid), author)
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
@@ -273,7 +273,7 @@ class Threads(Repository):
 
     def _reader(self, viewer: Viewer, author: User, pid: int, latest: LatestActed) -> PostReader:
         """Of the page of a post."""
-        return PostReader(self._store, viewer, (), [author], latest.asking_for(pid), author.uid)
+        return PostReader(self._store, viewer, (), latest.asking_for(pid), author)
 
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
         """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""

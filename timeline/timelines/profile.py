@@ -267,7 +267,7 @@ class Profiles(Repository):
         pids, at_first = _of_tab((person.uid, tab), listed)
         common = mine.cached if mine else None
         to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not common else []
-        reader = PostReader(self._store, viewer, rules, [person], acted, person.uid, foreseen=foreseen)
+        reader = PostReader(self._store, viewer, rules, acted, person, foreseen=foreseen)
         read = self._read(reader, pids, at_first, pinned, person, to_make, mine.smaller if mine else {})
         if before is None:
             _keep_shown((person.uid, tab), listed, read.found, reader)
@@ -307,7 +307,7 @@ class Profiles(Repository):
             rules.append(NoReposts())
         if not own.without_pictures:
             rules.append(WithPictures())
-        reader = PostReader(self._store, viewer, rules, [person], acted, uid)
+        reader = PostReader(self._store, viewer, rules, acted, person)
         pids = stored_ids(keys.updates(uid), members)
         filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
         return part.page(filled, has_more=len(members) == most)
@@ -324,7 +324,7 @@ class Profiles(Repository):
         person, pid, acted = viewer.ask(
             lambda pipe, me: trip(ask_seen_person(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me))
         )
-        reader = PostReader(self._store, viewer, [PostsBy(uid)], [person], acted, uid)
+        reader = PostReader(self._store, viewer, [PostsBy(uid)], acted, person)
         return reader.read([pid])[0] if pid is not None else []
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:

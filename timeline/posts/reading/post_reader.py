@@ -111,29 +111,28 @@ class PostReader:
         store: Store,
         viewer: Viewer,
         rules: Sequence[visibility.Rule] = (),
-        people: Sequence[User] = (),
         acted: visibility.LatestActed = visibility.NOTHING_READ,
-        page_of: int | None = None,
+        page_of: User | None = None,
         at_most: int | None = None,
         foreseen: Foreseen = NOTHING_FORESEEN,
     ) -> None:
-        """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
-        `page_of`: the person whose page it is. `at_most`: no more posts are returned by all calls of `read` together.
-        `foreseen`: what this request has read because the last visit needed it."""
+        """`rules`: those of the page. `acted`, and `page_of`, the person whose page it is: what this request has just
+        read; it is not read again. `at_most`: no more posts are returned by all calls of `read` together. `foreseen`:
+        what this request has read because the last visit needed it."""
         self._store = store
         self.rules = rules
         self.people = {**foreseen.people}
-        if people:
-            self.people |= keep_people(people)
+        if page_of is not None:
+            self.people |= keep_people([page_of])
+        self.page_of = None if page_of is None else page_of.uid
         self.me: int | None = None
         if isinstance(user := viewer.user, User):
             self.me = user.uid
             self.people[user.uid] = user
         self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
         if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
-            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, page_of),)
+            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, self.page_of),)
         self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
-        self.page_of = page_of
         self.acted = acted
         self.fresh = viewer.just_changed  # read even when they are cached
         self.at_most = inf if at_most is None else at_most

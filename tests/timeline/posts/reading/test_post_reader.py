@@ -68,9 +68,9 @@ def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store,
 
 def test_people_that_the_request_has_read_are_not_read_again(store, posts, round_trips):
     alice, me = User(1, "Alice"), User(2, "bob", "Robert")
-    recorded = round_trips(lambda: reader_for(store, me, people=[alice]).read([1, 2]))
+    recorded = round_trips(lambda: reader_for(store, me, page_of=alice).read([1, 2]))
     assert commands(recorded) == [["HGETALL post:1", "HGETALL post:2", *asked_acted(2)], []]  # whom the viewer hides
-    found, _ = reader_for(store, me, people=[User(1, "Alice", "Ann")]).read([1, 2])
+    found, _ = reader_for(store, me, page_of=User(1, "Alice", "Ann")).read([1, 2])
     assert [post.author.shown_name for post in found] == ["Ann", "Robert"]
 
 
