@@ -8,7 +8,7 @@ import math
 import time
 from array import array
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
@@ -55,6 +55,14 @@ class Memory(Generic[K, V]):
             if entry and entry[0] >= now:
                 found[key] = entry[1]
         return found
+
+    def get_or_make(self, key: K, make: Callable[[], V]) -> V:
+        """The entry; where there is none, it is made and kept."""
+        value = self.get(key)
+        if value is None:
+            value = make()
+            self.put(key, value)
+        return value
 
     def put(self, key: K, value: V) -> None:
         self._put(key, (time.monotonic() + self.seconds, value))

@@ -67,10 +67,7 @@ def _about() -> tuple[SiteNumbers, Site]:
     pipe = store.pipeline()
     site, people, posts = ask_site(pipe), ask_how_many(pipe), ask_given_out(pipe)
     pipe.execute()
-    known = _looked_at.get("")
-    if known is None:
-        known = SiteNumbers(0, how_many_timed(store), *_active_people(store))
-        _looked_at.put("", known)
+    known = _looked_at.get_or_make("", lambda: SiteNumbers(0, how_many_timed(store), *_active_people(store)))
     return known._replace(people=people.value, posts=posts.value + known.posts), site.value
 
 

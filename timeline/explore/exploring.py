@@ -272,10 +272,10 @@ class Explore(Repository):
 
     def _explored(self) -> Explored:
         """No round trip while it is cached."""
-        explored = _explored.get("")
-        if explored is None:
-            now, posts = time.time(), sample(self._store)
-            explored = Explored(best_posts(self._store, posts, now), rising_tags(self._store, posts, now))
-            _explored.put("", explored)
-            rising.put("", [one.tag.spelling for one in explored.tags])
-        return explored
+        return _explored.get_or_make("", self._look)
+
+    def _look(self) -> Explored:
+        now, posts = time.time(), sample(self._store)
+        found = Explored(best_posts(self._store, posts, now), rising_tags(self._store, posts, now))
+        rising.put("", [one.tag.spelling for one in found.tags])
+        return found

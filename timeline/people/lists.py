@@ -322,15 +322,12 @@ class Suggestions(Repository):
     def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
         """Suggestions that this process keeps. `me`: None for a visitor."""
         key = me, following
-        shown = _shown.get(key)
-        if shown is None:
-            candidates = _candidates.get(key)
-            if candidates is None:
-                candidates = self._candidates(me, count + SPARE)
-                _candidates.put(key, candidates)
-            shown = tuple(self._suggested(me, candidates)[:count])
-            _shown.put(key, shown)
-        return shown
+
+        def shown() -> tuple[Suggested, ...]:
+            candidates = _candidates.get_or_make(key, lambda: self._candidates(me, count + SPARE))
+            return tuple(self._suggested(me, candidates)[:count])
+
+        return _shown.get_or_make(key, shown)
 
     def _candidates(self, me: int | None, count: int, first: Collection[int] = ()) -> Candidates:
         """At most `count`. At most three round trips."""

@@ -115,11 +115,7 @@ def ask_ranges(pipe: Pipe) -> Result[Ranges]:
 
 def known_ranges(store: Store) -> Ranges:
     """All ranges, and one that may begin within seconds. One round trip, none within KEPT seconds of the last."""
-    known = _kept.get("")
-    if known is None:
-        known = answer(store, ask_ranges)._replace(ahead=SOON)
-        _kept.put("", known)
-    return known
+    return _kept.get_or_make("", lambda: answer(store, ask_ranges)._replace(ahead=SOON))
 
 
 def how_many_timed(store: Store) -> int:

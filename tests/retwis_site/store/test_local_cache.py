@@ -40,6 +40,17 @@ def test_forgotten_entries_are_gone_and_unknown_keys_are_no_error():
     assert memory.get("b") is None
 
 
+def test_what_is_not_kept_is_made_once():
+    memory, made = Memory(size=2, seconds=60), []
+
+    def make():
+        made.append("one")
+        return made[-1]
+
+    assert [memory.get_or_make("a", make), memory.get_or_make("a", make)] == ["one", "one"]
+    assert made == ["one"]
+
+
 def test_a_cache_has_the_keys_that_came_last():
     memory = Memory(size=5, seconds=60)
     for number in range(50):
