@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from accounts.community.log import Act, ask_acts_at
 from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
@@ -23,10 +23,8 @@ from retwis_site.store.chunks import Writes, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answer, for_each
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.kinds import mirror_of
-from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, Scored, trip
+from retwis_site.store.replies import Question, Reading, Reply, Result, Scored, trip
 from retwis_site.store.snowflake import STEP
-
-Beside = TypeVar("Beside")
 
 # ---- What others did.
 
@@ -188,16 +186,14 @@ def _latest() -> int:
     return int(time.time()) + STEP
 
 
-def read_new(pipe: Pipe, owner: int, beside: Handle[Beside]) -> Reading[tuple[Beside, list[Row]]]:
-    """The notices of a user above what `ask_noticed` finds, newest first, and what else the first round trip asks. One
-    round trip; two when there are READ_FIRST of them."""
+def read_new(pipe: Pipe, owner: int) -> Reading[list[Row]]:
+    """The notices of a user above what `ask_noticed` finds, newest first. One round trip; two when there are READ_FIRST
+    of them."""
     key = keys.notices(owner)
-    other, noticed, scored = yield from trip(
-        beside, ask_noticed(pipe, owner), pipe.zrevrange_withscores(key, 0, READ_FIRST - 1)
-    )
+    noticed, scored = yield from trip(ask_noticed(pipe, owner), pipe.zrevrange_withscores(key, 0, READ_FIRST - 1))
     if len(scored) == READ_FIRST and integer(scored[-1][1]) > noticed:
         [scored] = yield from trip(pipe.zrevrange_withscores(key, 0, KEPT))
-    return other, rows_of(key, [(member, score) for member, score in scored if integer(score) > noticed])
+    return rows_of(key, [(member, score) for member, score in scored if integer(score) > noticed])
 
 
 class Inbox:

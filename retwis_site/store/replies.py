@@ -159,6 +159,21 @@ def begun(reading: Reading[T]) -> Reading[T]:
     return reading
 
 
+def both(one: Reading[A], other: Reading[B]) -> Reading[tuple[A, B]]:
+    """What two readers return. They share their round trips, for as long as both make any."""
+    found: dict[Reading[Any], Any] = {}
+    while len(found) < 2:
+        for reading in (one, other):
+            if reading not in found:
+                try:
+                    next(reading)
+                except StopIteration as end:
+                    found[reading] = end.value
+        if len(found) < 2:
+            yield
+    return found[one], found[other]
+
+
 def rest(pipe: "Pipe", reading: Reading[T]) -> T:
     """What a reader returns. It makes the round trips that are left: all, unless the reader was `begun`."""
     try:

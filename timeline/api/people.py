@@ -24,7 +24,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.replies import Reading, Result, begun, trip
+from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
@@ -387,15 +387,12 @@ MOST = 40  # accounts of one call
 def accounts(call: Call) -> object:
     """Those of the asked for accounts that the viewer sees."""
     uids = call.sent.ids("id")[:MOST]
-
-    def reading(pipe: Pipe, me: int | None) -> Reading[list[Entity]]:
-        blocking = ask_among(pipe, keys.blocked_by, me, uids)
-        reading = begun(read_accounts(pipe, origin_of(call.request), uids))
-        yield
-        found = yield from reading
-        return [one for uid, one in found.items() if uid not in blocking.value]
-
-    return call.viewer.ask(reading)
+    [blocking], found = call.viewer.ask(
+        lambda pipe, me: both(
+            trip(ask_among(pipe, keys.blocked_by, me, uids)), read_accounts(pipe, origin_of(call.request), uids)
+        )
+    )
+    return [one for uid, one in found.items() if uid not in blocking]
 
 
 def search(call: Call) -> object:

@@ -10,7 +10,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import stored_ids, stored_rows
-from retwis_site.store.replies import Handle, Reading, Reply, Result, Scored, begun, rest, trip
+from retwis_site.store.replies import Reading, Reply, Result, Scored, begun, both, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable
@@ -230,13 +230,10 @@ class Threads(Repository):
         """A post by its id alone. The id of a repost gives what it reposts, as a list has it, also where lists leave it
         out for a mute or for staff. Two round trips; one for a post that is cached, one more while its author is not.
         Raises NoSuchPost, PostDeleted, NotShown."""
-
-        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed]]:
-            acted = ask_latest_acted(pipe, me)
-            author, post = yield from read_by_id(pipe, me, pid)
-            return author, post.value, acted.value
-
-        author, found, latest = viewer.ask(reading)
+        [latest], (author, post) = viewer.ask(
+            lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), read_by_id(pipe, me, pid))
+        )
+        found = post.value
         acted = latest if found.links.repost_of is None else NOTHING_READ_MUTES_ASIDE
         posts, _ = self._reader(viewer, author, pid, acted).read([pid])
         if not posts:
@@ -253,16 +250,18 @@ class Threads(Repository):
         """What a post replies to, the first of the thread first; and the replies to it and to these, each after the one
         that it replies to, as far as the page of the post has them. Round trips and errors as for `one`; one more for
         replies to a post that is a reply itself, and for more than IN_THREAD of them those of `_read_below_unseen`."""
-
-        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed, list[int], list[int]]]:
-            acted = ask_latest_acted(pipe, me)
-            replies = pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE)
-            in_thread = pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD)
-            author, post = yield from read_by_id(pipe, me, pid)
-            direct = stored_ids(keys.replies_to(pid), replies.value)
-            return author, post.value, acted.value, direct, stored_ids(keys.thread(pid), in_thread.value)
-
-        author, found, latest, direct, below = viewer.ask(reading)
+        (latest, replies, in_thread), (author, post) = viewer.ask(
+            lambda pipe, me: both(
+                trip(
+                    ask_latest_acted(pipe, me),
+                    pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE),
+                    pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD),
+                ),
+                read_by_id(pipe, me, pid),
+            )
+        )
+        found, direct = post.value, stored_ids(keys.replies_to(pid), replies)
+        below = stored_ids(keys.thread(pid), in_thread)
         if direct and found.links.root is not None and found.links.root != pid:
             below = self._in_thread(found.links.root, pid)
         above = [higher for higher in _above(found.links) if higher != pid]
@@ -444,7 +443,9 @@ class ActedBy:
         key = self._mirror(pid)
         author, (_, found) = viewer.ask_about(
             username,
-            lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
+            lambda pipe, me, them: both(
+                trip(OnePost(pipe, me, them, pid)), read_rows(pipe, key, before, PEOPLE_A_PAGE + 1)
+            ),
         )
         return self._page(viewer, author, pid, found, PEOPLE_A_PAGE)
 
@@ -454,11 +455,9 @@ class ActedBy:
         key = self._mirror(pid)
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[Post, Scored]]:
-            rows = begun(read_rows(pipe, key, before, size + 1, Result(lambda: None)))
+            rows = begun(read_rows(pipe, key, before, size + 1))
             author, post = yield from read_by_id(pipe, me, pid)
-            found = post.value.by(author)
-            _, listed = yield from rows
-            return found, listed
+            return post.value.by(author), (yield from rows)
 
         post, found = viewer.ask(reading)
         return self._page(viewer, post.author, pid, found, size)
@@ -505,8 +504,8 @@ class SavedPosts:
         """A part of these posts. Two round trips with cached uids, three below or above a cursor; one more where many
         are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
         key = self._key
-        me, (acted, scored) = viewer.ask_as_user(
-            lambda pipe, me: _read_saved(pipe, key(me), part, ask_latest_acted(pipe, me))
+        me, ([acted], scored) = viewer.ask_as_user(
+            lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), _read_saved(pipe, key(me), part))
         )
         scores = dict(stored_rows(key(me.uid), scored))
         reader = PostReader(self._store, viewer, acted=acted)
@@ -520,20 +519,17 @@ class SavedPosts:
         return SavedPage(posts, last, first)
 
 
-def _read_saved(
-    pipe: Pipe, key: str, part: SavedPart, beside: Handle[LatestActed]
-) -> Reading[tuple[LatestActed, Scored]]:
-    """The rows of a part, in the order in which they are looked at, and what else the first round trip asks."""
+def _read_saved(pipe: Pipe, key: str, part: SavedPart) -> Reading[Scored]:
+    """The rows of a part, in the order in which they are looked at."""
     above, most = part.above, part.size + READ_MORE + 2  # one tells that there are others, and one is `above` itself
     if above is None:
-        return (yield from read_rows(pipe, key, part.below, most, beside))
-    asked = ask_start_rank(pipe, key, above)
+        return (yield from read_rows(pipe, key, part.below, most))
     below = Result(int) if part.below is None else ask_start_rank(pipe, key, part.below)
-    other, end, start = yield from trip(beside, asked, below)
+    end, start = yield from trip(ask_start_rank(pipe, key, above), below)
     if part.upwards:
         start = max(start, end - most)
     if start >= end:
-        return other, []
+        return []
     [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + most) - 1))
     kept = [row for row in rows if row[0] != above.member]
-    return other, kept[::-1] if part.upwards else kept
+    return kept[::-1] if part.upwards else kept

@@ -14,7 +14,7 @@ from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
-from retwis_site.store.replies import begun, rest, trip
+from retwis_site.store.replies import begun, both, rest, trip
 from timeline.moderation.reports import Report, ask_reports
 from timeline.notices import (
     ABOUT_POSTS,
@@ -141,7 +141,9 @@ class Notifications(Repository):
 
     def new(self, viewer: Viewer) -> list[Row]:
         """Those of `rows` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
-        _, (acted, rows) = viewer.ask_as_user(lambda pipe, me: read_new(pipe, me, ask_latest_acted(pipe, me)))
+        _, ([acted], rows) = viewer.ask_as_user(
+            lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), read_new(pipe, me))
+        )
         return _not_hidden(rows, acted)
 
     def _read(self, viewer: Viewer) -> tuple[User, list[Row], int, LatestActed]:

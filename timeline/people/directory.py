@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reading, Reply, Result, Scored, rest, trip
+from retwis_site.store.replies import Reading, Reply, Result, Scored, both, rest, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,
@@ -63,15 +63,19 @@ class FollowPages:
         limit = PEOPLE_A_PAGE if show is Show.ALL else FIRST_COMPARED
         person, (_, found) = viewer.ask_about(
             username,
-            lambda pipe, me, them: read_rows(pipe, self._side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
+            lambda pipe, me, them: both(
+                trip(_ask_may_see(pipe, me, them)), read_rows(pipe, self._side(them), before, limit + 1)
+            ),
         )
         return self._page(viewer, person, found, show, PEOPLE_A_PAGE)
 
     def part(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
         """As `page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for a later
         page. Raises NoSuchUser, also for a deleted account, and NotShown."""
-        person, found = viewer.ask(
-            lambda pipe, me: read_rows(pipe, self._side(uid), before, size + 1, ask_seen_person(pipe, me, uid))
+        [person], found = viewer.ask(
+            lambda pipe, me: both(
+                trip(ask_seen_person(pipe, me, uid)), read_rows(pipe, self._side(uid), before, size + 1)
+            )
         )
         return self._page(viewer, person, found, Show.ALL, size)
 
@@ -101,8 +105,7 @@ class FollowPages:
         """Two round trips."""
         uid, since = last
         pipe = self._store.pipeline()
-        _, rows = rest(pipe, read_rows(pipe, key, Cursor(since, str(uid)), number, Result(lambda: None)))
-        return rows
+        return rest(pipe, read_rows(pipe, key, Cursor(since, str(uid)), number))
 
     def _fitting(self, rows: Sequence[FollowDate], other: str, show: Show) -> list[FollowDate]:
         """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
@@ -192,8 +195,7 @@ class People(Repository):
 
     def _rows(self, viewer: Viewer, key: str, before: Cursor | None) -> Scored:
         """The rows of a page and one more, as `read_rows`."""
-        _, rows = viewer.ask(lambda pipe, me: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, Result(lambda: None)))
-        return rows
+        return viewer.ask(lambda pipe, me: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1))
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
         """Uids by username. At most one round trip; none while all are cached."""
@@ -379,9 +381,7 @@ def hidden_part(
     """`size` people of one kind, in the same order, also deleted accounts; and the cursor of the next page, None on the
     last one. One round trip with a cached uid, two for a later page. Raises NotSignedIn."""
     key = KEYS[kind]
-    me, (_, found) = viewer.ask_as_user(
-        lambda pipe, me: read_rows(pipe, key(me), before, size + 1, Result(lambda: None))
-    )
+    me, found = viewer.ask_as_user(lambda pipe, me: read_rows(pipe, key(me), before, size + 1))
     rows = _that_stand(kind, key(me.uid), found)[:size]
     return rows, rows[-1] if rows and len(found) > size else None
 

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import LARGEST_ID, integer, parse_id, parse_number, stored_ids, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Handle, Reading, Result, Scored, trip
+from retwis_site.store.replies import Reading, Result, Scored, trip
 from timeline.relations.relation import BlocksViewer, ask_number
 from timeline.relations.relations import NOTHING_BETWEEN, Between, InCommon, ask_blocks, ask_followed, ask_hidden
 
@@ -153,7 +153,6 @@ class Suggested:
 
 
 Choice = TypeVar("Choice", bound=StrEnum)
-Beside = TypeVar("Beside")
 
 PEOPLE_A_PAGE = 20
 
@@ -197,16 +196,13 @@ def choice(of: type[Choice], text: str | None) -> Choice:
         raise BadCursor(text) from None
 
 
-def read_rows(
-    pipe: Pipe, key: str, before: Cursor | None, number: int, beside: Handle[Beside]
-) -> Reading[tuple[Beside, Scored]]:
-    """The rows of a sorted set below the cursor, the highest score first, and what else the first round trip asks. One
-    round trip, two below a cursor."""
-    if before is None:
-        return (yield from trip(beside, pipe.zrevrange_withscores(key, 0, number - 1)))
-    other, start = yield from trip(beside, ask_start_rank(pipe, key, before))
+def read_rows(pipe: Pipe, key: str, before: Cursor | None, number: int) -> Reading[Scored]:
+    """The rows of a sorted set below the cursor, the highest score first. One round trip, two below a cursor."""
+    start = 0
+    if before is not None:
+        [start] = yield from trip(ask_start_rank(pipe, key, before))
     [rows] = yield from trip(pipe.zrevrange_withscores(key, start, start + number - 1))
-    return other, rows
+    return rows
 
 
 def ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:

@@ -13,7 +13,7 @@ from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, Timeli
 from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result, begun, rest, trip
+from retwis_site.store.replies import Result, both, rest, trip
 from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids
@@ -153,22 +153,20 @@ class EveryoneTimeline:
         names = stored_names(keys.users_by_time(), newest_users)
         reader = PostReader(self._store, viewer, [NoReposts()], acted=acted)
         pipe = self._store.pipeline()
-        newest = begun(read_shown_names(pipe, names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None))
-        begun_only = [newest]  # until its second round trip is that of the first posts
+        newest = read_shown_names(pipe, names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
+        shown_names: list[str] | None = None
 
         def shown(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-            """As `PostReader.read`, in the round trips that also ask for the newest users."""
-            reading = begun(reader.reading(pipe, pids))
-            pipe.execute()
-            while begun_only:
-                next(begun_only.pop())
-            found = rest(pipe, reading)
+            """As `PostReader.read`. The newest users share the round trips of the first posts."""
+            nonlocal shown_names
+            if shown_names is not None:
+                return reader.read(pids)
+            found, shown_names = rest(pipe, both(reader.reading(pipe, pids), newest))
             return found.posts, found.dead
 
         content, listed = self._read(heads, Part(before, size=size), shown)
-        pipe.execute()
-        shown_names = rest(pipe, newest)
-        return EveryonePage(shown_names, listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
+        at_the_cap = listed.older is None and content.complete_down_to > 0
+        return EveryonePage(shown_names if shown_names is not None else rest(pipe, newest), listed, at_the_cap)
 
     def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part) -> PostsPage:
         """A part of everyone's posts. `rules`: as for `PostReader`. Round trips as for `page`."""

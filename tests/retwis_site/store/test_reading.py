@@ -4,7 +4,7 @@ ask."""
 from retwis_site.store.chunks import remove_members
 from retwis_site.store.client import answer, answers
 from retwis_site.store.connection.recorder import Recording
-from retwis_site.store.replies import Result, begun, rest, trip
+from retwis_site.store.replies import Result, begun, both, rest, trip
 
 
 def read_twice(pipe):
@@ -27,17 +27,28 @@ def test_a_reader_asks_again_with_what_it_has_read(store, raw, sent):
 def test_a_reader_shares_the_round_trip_of_another(store, raw, sent):
     raw.set("next_user_id", 2)
 
-    def both(pipe):
+    def reader(pipe):
         other = begun(read_twice(pipe))
         [posts] = yield from trip(pipe.get("next_post_id"))
         return posts, (yield from other)
 
     pipe = store.pipeline()
     before = len(sent.round_trips)
-    reading = begun(both(pipe))
+    reading = begun(reader(pipe))
     pipe.execute()
     assert rest(pipe, reading) == (None, ("2", None, None))
     assert len(sent.round_trips) == before + 2
+
+
+def test_two_readers_share_all_their_round_trips(store, raw, sent):
+    raw.set("next_user_id", 2)
+    raw.hset("user:2", "username", "bob")
+    before = len(sent.round_trips)
+    pipe = store.pipeline()
+    assert rest(pipe, both(read_twice(pipe), read_twice(pipe))) == (("2", "bob", None), ("2", "bob", None))
+    assert len(sent.round_trips) == before + 2
+    assert rest(pipe, both(trip(pipe.get("health")), read_twice(pipe))) == ((None,), ("2", "bob", None))
+    assert len(sent.round_trips) == before + 4
 
 
 def test_a_question_is_one_round_trip(raw, store):
