@@ -28,7 +28,7 @@ from timeline.people.lists import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import TagFollows
-from timeline.search.query import BadQuery, NothingToFind, Scope, UnknownPerson, parse
+from timeline.search.query import BadQuery, Scope, parse
 from timeline.search.searching import begin
 from timeline.search.views import NOTHING_MEANT, ask_no_names, counted
 from timeline.tags.tags import NoSuchTag, Tag, ask_chosen_tag, ask_viewers_tag, followed_tags, tags_named
@@ -144,7 +144,7 @@ def _statuses(call: Call, typed: str) -> tuple[list[Entity], int | None]:
     try:
         query = parse(typed)
         found, _ = begin(connect(), call.viewer, query, Scope.EVERYONE, call.sent.id("max_id"), ask_no_names)
-    except (BadQuery, NothingToFind, UnknownPerson):
+    except BadQuery:
         return [], None
     counted(call.request, found, NOTHING_MEANT)
     page = found.page()

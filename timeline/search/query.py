@@ -255,31 +255,23 @@ class Scope(StrEnum):
 
 
 class Problem(StrEnum):
-    """Why a text is no query."""
+    """Why nothing is searched. The last two are queries all the same."""
 
     TOO_LONG = "too_long"
     BAD_DATE = "bad_date"
     BAD_HAS = "bad_has"
     BAD_IS = "bad_is"
+    NOTHING_TO_FIND = "nothing_to_find"  # it says only what a post must not be, or only when it was written
+    UNKNOWN_PERSON = "unknown_person"  # it names a person whom nobody is
 
 
 class BadQuery(Exception):
-    """This text is no query."""
+    """This text is no query, or none that finds anything."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, name: str = "") -> None:
+        """`name`: of the person whom nobody is."""
+        super().__init__(problem, name)
         self.problem = problem
-
-
-class NothingToFind(Exception):
-    """The query says only what a post must not be, or only when it was written."""
-
-
-class UnknownPerson(Exception):
-    """The query names a person whom nobody is."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
         self.name = name
 
 

@@ -27,19 +27,19 @@ from timeline.posts.reading.visibility import LatestActed, ask_acted, ask_latest
 from timeline.relations.relations import ask_followed
 from timeline.search import index
 from timeline.search.query import (
+    BadQuery,
     Before,
     ByPerson,
     KnownPeople,
     Matching,
     NotBefore,
-    NothingToFind,
     OneWord,
     Phrase,
     PostRole,
+    Problem,
     Query,
     Scope,
     SearchPage,
-    UnknownPerson,
 )
 from timeline.timelines.pagination import POSTS_A_PAGE
 
@@ -273,7 +273,7 @@ def begin(
     store: Store, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[Pipe], Result[T]]
 ) -> tuple[Search, T]:
     """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
-    viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+    viewer; more as for `known_ranges` and `bounds`. Raises BadQuery."""
     if scope is Scope.MINE:
         query = replace(query, wanted=(ByPerson(PostRole.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
@@ -293,13 +293,13 @@ def begin(
     me = viewer.uid
     for name in query.names:
         if name not in uids:
-            raise UnknownPerson(name)
+            raise BadQuery(Problem.UNKNOWN_PERSON, name)
     if me is None and query.names_viewer:
-        raise UnknownPerson("me")
+        raise BadQuery(Problem.UNKNOWN_PERSON, "me")
     known = KnownPeople(uids, me)
     asked = terms(query, known)
     if not asked:
-        raise NothingToFind
+        raise BadQuery(Problem.NOTHING_TO_FIND)
     newest = max((each.after for each in ranges), default=0)
     within = bounds(store, query, below, newest, all_ranges.last_counted)
     ranges = index.highest(all_ranges, within.after, MOST_RANGES + 1)

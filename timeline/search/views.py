@@ -25,13 +25,11 @@ from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.query import (
     LONGEST_QUERY,
     BadQuery,
-    NothingToFind,
     OneWord,
     Problem,
     Query,
     Scope,
     SearchPage,
-    UnknownPerson,
     WithTag,
     marks,
     parse,
@@ -97,8 +95,7 @@ def ask_no_names(pipe: Pipe) -> Result[Meant]:
 # ---- The page
 
 
-# Why nothing was searched: a text that is no query, or one that finds nothing; empty without a text.
-REASONS = ("", *Problem, "nothing_to_find", "unknown_person")
+REASONS = ("", *Problem)  # why nothing was searched; empty without a text
 
 SEARCH = Page(
     "timeline/search/search.html",
@@ -189,11 +186,8 @@ def search(request: RetwisRequest) -> HttpResponse:
         beside = partial(ask_meant, typed, query) if first else ask_no_names
         search, meant = begin(connect(), request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
-        return search_page(request, rendering(request), asked, reason=error.problem, status=400)
-    except NothingToFind:
-        return search_page(request, rendering(request), asked, reason="nothing_to_find")
-    except UnknownPerson as error:
-        return search_page(request, rendering(request), asked, reason="unknown_person", name=error.name)
+        status = 200 if error.problem in (Problem.NOTHING_TO_FIND, Problem.UNKNOWN_PERSON) else 400
+        return search_page(request, rendering(request), asked, reason=error.problem, name=error.name, status=status)
     above = counted(request, search, meant)
     return search_page(request, rendering(request), asked, query, search.page(), above)
 
