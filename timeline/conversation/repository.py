@@ -19,7 +19,7 @@ from timeline.posts.reading.records import OnePost, Record, post_deleted, read_b
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
 from timeline.relations.relation import Relation
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
 from timeline.timelines.profile import NUMBERS, Numbers
 
 # ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
@@ -396,19 +396,19 @@ class Quotes(Repository):
         Two round trips with cached uids; one more where many of the quotes are hidden, and those of `PostReader.read`
         while the author of a post is not cached. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted.
         """
-        below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE + 1
+        part = Part(before)
         author, (_, acted, quotes) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 OnePost(pipe, me, them, pid),
                 ask_latest_acted(pipe, me),
-                pipe.zrevrangebyscore(keys.quotes_of(pid), below, "-inf", most),
+                part.ask_ids(pipe, keys.quotes_of(pid), part.size + READ_MORE + 1),
             ),
         )
         pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer, acted=acted)
-        filled = fill(pids, POSTS_A_PAGE, reader.read)
-        return author, PostsPage(filled.posts, filled.older), bool(pids) and not filled.posts
+        page = part.page(part.fill(pids, reader.read), has_more=False)
+        return author, page, bool(pids) and not page.posts
 
 
 # ---- Who likes a post, and who has reposted it.
@@ -509,14 +509,10 @@ class SavedPosts:
         )
         scores = dict(stored_rows(key(me.uid), scored))
         reader = PostReader(self._store, viewer, acted=acted)
-        filled = fill([*scores], part.size, reader.read)
-        posts, older = filled.posts, filled.older
-        if part.upwards:
-            posts = posts[::-1]
-            older = posts[-1].pid if posts else None
-        newest = (filled.older if part.upwards else None) or (posts[0].pid if posts else None)
-        last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (older, newest))
-        return SavedPage(posts, last, first)
+        of_ids = Part(upwards=part.upwards, size=part.size)
+        page = of_ids.page(fill([*scores], part.size, reader.read), has_more=False)
+        last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (page.older, page.newest))
+        return SavedPage(page.posts, last, first)
 
 
 def _read_saved(pipe: Pipe, key: str, part: SavedPart) -> Reading[Scored]:

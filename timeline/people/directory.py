@@ -84,12 +84,12 @@ class FollowPages:
         limit, key = size if show is Show.ALL else FIRST_COMPARED, self._side(person.uid)
         rows, has_more = stored_rows(key, found), len(found) > limit
         compared = rows[:limit]
-        fitting = compared if show is Show.ALL else self._fitting(compared, self._other(person.uid), show)
+        fitting = compared if show is Show.ALL else self._fitting(compared, person.uid, show)
         if show is not Show.ALL and has_more and compared and len(fitting) <= size:
             found = self._below(key, compared[-1], COMPARED + 1)
             rows, has_more = stored_rows(key, found), len(found) > COMPARED
             compared += rows[:COMPARED]
-            also = self._fitting(rows[:COMPARED], self._other(person.uid), show)
+            also = self._fitting(rows[:COMPARED], person.uid, show)
             fitting = [*dict.fromkeys([*fitting, *also])]  # a row that has moved meanwhile may come again
         edges = self._edges(fitting[:size], person.uid, viewer.uid)
         if len(fitting) > size:
@@ -107,13 +107,11 @@ class FollowPages:
         pipe = self._store.pipeline()
         return rest(pipe, read_rows(pipe, key, Cursor(since, str(uid)), number))
 
-    def _fitting(self, rows: Sequence[FollowDate], other: str, show: Show) -> list[FollowDate]:
-        """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
-        if not rows:
-            return []
-        scores = self._store.zmscore(other, [str(uid) for uid, _ in rows])
-        mutual = show is Show.MUTUAL
-        return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
+    def _fitting(self, rows: Sequence[FollowDate], owner: int, show: Show) -> list[FollowDate]:
+        """The rows that are also in the other set of `owner` (MUTUAL), or that are not. One round trip; none without
+        rows."""
+        mutual = answer(self._store, ask_among, self._other, owner, [uid for uid, _ in rows])
+        return [row for row in rows if (row[0] in mutual) == (show is Show.MUTUAL)]
 
     def _edges(self, rows: Sequence[FollowDate], owner: int, me: int | None) -> list[FollowRow]:
         """The rows of `owner` with the people of `ask_listed`, and whether each follows `me`. One round trip; none
