@@ -250,10 +250,13 @@ def ask_owner(pipe: Pipe, name: str) -> Result[int | None]:
     return Result(lambda: _chosen(*found.value))
 
 
+NO_OWNERS: Result[dict[str, int]] = Result(dict)
+
+
 def ask_owners(pipe: Pipe, names: Sequence[str]) -> Result[dict[str, int]]:
     """Like `ask_owner` for several names; without names that no user has. One command; none without names."""
     if not names:
-        return Result(dict[str, int])
+        return NO_OWNERS
     fields = list(dict.fromkeys(spelling for name in names for spelling in spellings(name)))
     found = pipe.hmget(keys.users(), fields)
 

@@ -339,6 +339,9 @@ def _number(job: str, place: int) -> int:
 # ---- Which edges of a person stand, for pages.
 
 
+NONE_OF_THEM: Result[set[int]] = Result(set)
+
+
 def ask_standing(pipe: Pipe, relation: Relation, who: int | None, targets: Collection[int]) -> Result[set[int]]:
     """Those of these people, posts or threads that a person has an edge to, such as the posts that they like. An edge
     that has ended is none. Commands as for `ask_among`."""
@@ -359,7 +362,7 @@ def ask_among(
     """Those of these ids that are members of the owner's sorted set of this kind, with a score above this one. One
     command; none without ids, and for a visitor, None, who has no set."""
     if owner is None or not ids:
-        return Result(set[int])
+        return NONE_OF_THEM
     scores = pipe.zmscore(kind(owner), [str(one) for one in ids])
     return Result(
         lambda: {one for one, score in zip(ids, scores.value, strict=True) if score is not None and score > above}

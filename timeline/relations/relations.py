@@ -22,6 +22,7 @@ from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
     DROPS_HOME,
+    NONE_OF_THEM,
     RANKING,
     Edge,
     Effect,
@@ -369,6 +370,8 @@ def ask_muted_threads(pipe: Pipe, me: int | None) -> Handle[frozenset[str]]:
 def ask_hidden(pipe: Pipe, me: int | None, people: Collection[int]) -> Result[set[int]]:
     """Those of these people whom lists leave out for `me`: whom they mute, and those with a block between the two.
     Three commands; none without people, and for a visitor, None."""
+    if me is None:
+        return NONE_OF_THEM
     blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
     return Result(lambda: blocked.value | muted.value)
 

@@ -33,6 +33,7 @@ from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, PostsOf
 from timeline.relations import relations
 from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
+from timeline.relations.relation import NONE_OF_THEM
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, ReadPosts
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
@@ -225,7 +226,7 @@ def _ask(pipe: Pipe, me: int, before: int | None) -> Reply[_Asked] | Result[_Ask
     if needed is None or not any(needed):
         return asked
     foreseen, others = post_reader.ask_foreseen(pipe, me, needed), needed.followed
-    among = relations.ask_followed(pipe, me, others)
+    among = relations.ask_followed(pipe, me, others) if others else NONE_OF_THEM  # a warm home has none
 
     def read() -> _Asked:
         known = asked.value.chosen.followed._replace(asked=frozenset(others), among_asked=frozenset(among.value))
