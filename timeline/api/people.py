@@ -15,6 +15,7 @@ from accounts.facts.facts import MOST_FACTS, Fact, save_profile
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.settings.views import EDITS, SettingsForm
+from accounts.signing_in.viewer import ReaderAbout
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_people, ask_user
 from retwis_site.exceptions import Gone, NotFound, NotShown
@@ -26,7 +27,7 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
-from timeline.api.entities import Entity, account_of, date_time
+from timeline.api.entities import Entity, Profile, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.moderation.views import REPORTS
@@ -235,10 +236,9 @@ ROLES = {Role.MEMBER: ("-99", ""), Role.MODERATOR: ("1", "Moderator"), Role.ADMI
 PERMISSIONS = "0"  # no app moderates this site
 
 
-def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Entity, Entity, User]]:
-    """The viewer as they are now. One round trip, two while a date is not cached."""
-    user, profile = yield from read_profile_now(pipe, me, me)
-    return account_of(origin, user, profile), _source(profile.bio, profile.facts), user
+def _own(call: Call) -> tuple[User, tuple[User, Profile]]:
+    """The viewer, and what their account shows now. One round trip, two while a date is not cached."""
+    return call.viewer.ask_as_user(lambda pipe, me: read_profile_now(pipe, me, me))
 
 
 def _source(bio: str, facts: Sequence[Fact]) -> Entity:
@@ -264,10 +264,11 @@ def _source(bio: str, facts: Sequence[Fact]) -> Entity:
 
 def verify_credentials(call: Call) -> object:
     """https://docs.joinmastodon.org/entities/Account/#CredentialAccount"""
-    _, (account, source, _user) = call.viewer.ask_as_user(lambda pipe, me: _read_own(pipe, origin_of(call.request), me))
+    _, (user, profile) = _own(call)
     number, name = ROLES[call.viewer.checked.role]
     role = {"id": number, "name": name, "color": "", "permissions": PERMISSIONS, "highlighted": bool(name)}
-    return {**account, "source": source, "role": role}
+    account = account_of(origin_of(call.request), user, profile)
+    return {**account, "source": _source(profile.bio, profile.facts), "role": role}
 
 
 # Settings of Mastodon that keep an account from others, by the value that does.
@@ -285,12 +286,10 @@ def update_credentials(call: Call) -> object:
         raise Invalid("All posts are public here. Nothing was changed")
     if any(sent.text(name) for name in PICTURES):
         raise Invalid("A picture is sent as a file")
-    me, (_account, source, user) = call.viewer.ask_as_user(
-        lambda pipe, me: _read_own(pipe, origin_of(call.request), me)
-    )
+    me, (user, present) = _own(call)
     fields = sent.objects("fields_attributes") or ([] if "fields_attributes" in sent else None)
     has_texts = "display_name" in sent or "note" in sent or fields is not None
-    form = valid(_profile_form(call, user, source, fields)) if has_texts else None
+    form = valid(_profile_form(call, user.name, present.bio, fields)) if has_texts else None
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     if form is not None:
         RateLimits(connect()).count(EDITS, str(me.uid))
@@ -319,11 +318,11 @@ def remove_picture(kind: ProfilePicture, call: Call) -> object:
     return verify_credentials(call)
 
 
-def _profile_form(call: Call, user: User, source: Entity, fields: Sequence[dict[str, str]] | None) -> SettingsForm:
+def _profile_form(call: Call, name: str, bio: str, fields: Sequence[dict[str, str]] | None) -> SettingsForm:
     """The form of the settings, filled with what was sent, and with what stays; None: the fields do. Raises Invalid."""
     typed = QueryDict(mutable=True)
-    for field, name, present in (("name", "display_name", user.name), ("bio", "note", source["note"])):
-        given = call.sent.text(name)
+    for field, sent, present in (("name", "display_name", name), ("bio", "note", bio)):
+        given = call.sent.text(sent)
         typed[field] = present if given is None else given
     filled = [one for one in fields or () if one.get("name") or one.get("value")]
     if len(filled) > MOST_FACTS:
@@ -337,22 +336,17 @@ def _profile_form(call: Call, user: User, source: Entity, fields: Sequence[dict[
 # ---- Accounts
 
 
-def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
-    """An account, as far as the viewer sees it. Raises NoSuchUser, NotShown."""
-    user, profile = yield from read_profile_now(pipe, me, uid)
-    return account_of(origin, user, profile)
-
-
-def _read_findable(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
-    """The same of a person whom a list may name. One more round trip for one whom staff has hidden."""
+def _read_findable(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User, Profile]]:
+    """As `read_profile_now`, of a person whom a list may name. One more round trip for one whom staff has hidden."""
     user, profile = yield from read_profile_now(pipe, me, uid)
     if (yield from unseen_by(pipe, me, hidden_among([user]))):
         raise NoSuchUser(user.username)
-    return account_of(origin, user, profile)
+    return user, profile
 
 
 def account(call: Call) -> object:
-    return call.viewer.ask(lambda pipe, me: _read_seen(pipe, origin_of(call.request), me, call.id))
+    found = call.viewer.ask(lambda pipe, me: read_profile_now(pipe, me, call.id))
+    return account_of(origin_of(call.request), *found)
 
 
 def lookup(call: Call) -> object:
@@ -363,16 +357,10 @@ def lookup(call: Call) -> object:
     return account_named(call, name)
 
 
-def account_named(call: Call, username: str) -> Entity:
-    """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
-    return _named(call, username, _read_seen)
-
-
-def _named(call: Call, username: str, read: Callable[[Pipe, str, int | None, int], Reading[Entity]]) -> Entity:
+def account_named(call: Call, username: str, read: ReaderAbout[tuple[User, Profile]] = read_profile_now) -> Entity:
     """Round trips and errors of `read`; also AccountDeleted."""
-    origin = origin_of(call.request)
-    _, found = call.viewer.ask_about(username, lambda pipe, me, them: read(pipe, origin, me, them))
-    return found
+    _, found = call.viewer.ask_about(username, read)
+    return account_of(origin_of(call.request), *found)
 
 
 def name_in(call: Call, acct: str) -> str | None:
@@ -412,7 +400,7 @@ def accounts_found(call: Call, typed: str) -> list[Entity]:
     accounts = accounts_listed(call, found[first : first + limit])
     if query and not first and not any(one.user.username.lower() == query.lower() for one in found):
         with suppress(NotFound, Gone, NotShown):
-            accounts = [_named(call, query, _read_findable), *accounts][:limit]
+            accounts = [account_named(call, query, _read_findable), *accounts][:limit]
     return accounts
 
 
