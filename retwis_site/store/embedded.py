@@ -194,6 +194,7 @@ def _start() -> None:
     version = refuse_downgrade(binary)
     _refuse_unread_snapshot()
     socket_path().unlink(missing_ok=True)
+    _remove_unfinished()
     server = _launch(binary, _settings())
     try:
         wait_for_answer(server)
@@ -245,6 +246,12 @@ def _refuse_unread_snapshot() -> None:
             f"the embedded server keeps an append-only file, so it does not read {dump}: move that file out of the "
             "folder. To have what is in it, give it to `manage.py db restore FILE.rdb`, with an empty store"
         )
+
+
+def _remove_unfinished() -> None:
+    """Remove what a server was writing when it died: a second copy of all data, which no server reads or removes."""
+    for unfinished in (*folder().glob("temp-*.aof"), *folder().glob("temp-*.rdb")):
+        unfinished.unlink(missing_ok=True)
 
 
 def _log() -> Path:

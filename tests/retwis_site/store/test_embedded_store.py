@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 import redis
@@ -164,6 +165,26 @@ def test_data_survives_when_process_and_server_are_killed(settings):
     end(left_behind(settings))
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
+
+
+def test_what_a_server_that_died_was_rewriting_does_not_stay(var):
+    with embedded.running(), embedded_client() as store:
+        store.config_set("rdb-key-save-delay", 100_000)  # microseconds: a rewrite takes a second and more
+        store.mset({f"tag:{number}": "secret" for number in range(20)})
+        store.bgrewriteaof()
+        wait_until(lambda: unfinished(var), "the file of the rewrite")
+        server = server_pid()
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        for pid in (server, *map(int, children)):
+            os.kill(pid, signal.SIGKILL)
+    assert unfinished(var)
+    with embedded.running(), embedded_client() as store:
+        assert store.dbsize() == 20
+        assert not unfinished(var)
+
+
+def unfinished(var):
+    return list((var / "store").glob("temp-*"))
 
 
 # ---- failed starts
