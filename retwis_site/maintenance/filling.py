@@ -15,6 +15,7 @@ from django.conf import settings
 
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
+from retwis_site.jobs.outbox import alone
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, batches
 from retwis_site.store.client import Pipe, Store, answers, connect_exactly, for_each
@@ -27,6 +28,7 @@ from retwis_site.store.snowflake import SMALLEST
 AT_ONCE = 500  # keys that are read or removed in one round trip, and about the number of fields or members of each
 
 
+FILLING = "filling"  # one run at a time begins or commits: none begins in the commit of another
 BEGINS_WITHIN = 60  # seconds until a run has marked the store for good
 PICTURES_AT_ONCE = 16  # of up to 640 KB
 
@@ -99,10 +101,11 @@ class Filling:
             yield from kind.finish(self._store)
             if kind.counter:
                 self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
-        require(self._store, self._run)
-        schema.mark(self._store)
-        for counter in counters():
-            self._store.set(counter, str(self._largest[counter]))
+        with alone(self._store, FILLING) as store:
+            require(store, self._run)
+            schema.mark(store)
+            for counter in counters():
+                store.set(counter, str(self._largest[counter]))
 
 
 def _exists(name: str | None, deleted: str | None) -> bool:
@@ -118,11 +121,12 @@ def begin(store: Store) -> str:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Returns the name of this run, for
     `require`. Raises CannotFill for a store with people."""
     refuse_people(store)
-    if not store.set_nx_ex(keys.next_user_id(), UNFINISHED, BEGINS_WITHIN):
-        refuse_people(store)  # somebody may have registered since then
-    store.set(keys.next_user_id(), UNFINISHED)
     run = f"{UNFINISHED}-{nonce()}"
-    store.set(keys.next_post_id(), run)
+    with alone(store, FILLING) as mine:
+        if not mine.set_nx_ex(keys.next_user_id(), UNFINISHED, BEGINS_WITHIN):
+            refuse_people(mine)  # somebody may have registered since then, or another run has come to its commit
+        mine.set(keys.next_user_id(), UNFINISHED)
+        mine.set(keys.next_post_id(), run)
     clear(store, but=counters())
     return run
 
@@ -231,13 +235,14 @@ class Copy:
         with source_errors():
             if _counters(self._source) != self._counters:
                 raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
-        require(self._target, self._run)
-        for counter in counters():
-            value = self._counters[counter]
-            if value is None:
-                self._target.unlink(counter)
-            else:
-                self._target.set(counter, value)
+        with alone(self._target, FILLING) as target:
+            require(target, self._run)
+            for counter in counters():
+                value = self._counters[counter]
+                if value is None:
+                    target.unlink(counter)
+                else:
+                    target.set(counter, value)
 
 
 class StoreComparison:

@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.filling import Filling
+from retwis_site.store import schema
 from retwis_site.store.client import connect
 from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import empty, export, import_
@@ -35,6 +36,7 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(full_site, tmp
         empty(full_site)
         if not killed_before_round_trip(number, lambda: import_(path)):
             break
+        full_site.delete("lease:filling")  # some seconds later
         if full_site.get("next_user_id") in {"copying", None}:
             import_(path)
         else:  # only the search does not know all posts yet
@@ -62,6 +64,7 @@ def test_nothing_of_another_file_stays_after_a_killed_run(full_site, tmp_path):
     number = 0
     while not full_site.exists("post:1"):
         assert killed_before_round_trip(number, lambda: import_(path))
+        full_site.delete("lease:filling")  # some seconds later
         number += 1
     import_(other)
     assert without_secrets(full_site) == whole
@@ -86,6 +89,25 @@ def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tm
     assert before is None
     assert full_site.get("next_user_id") == str(full_site.hlen("users") + 1)
     assert full_site.hlen("auths") == 3
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_no_run_begins_in_the_commit_of_another(full_site, tmp_path, monkeypatch):
+    """It would remove what the other one then says is imported, and leave the counters of a whole site."""
+    path, mark = tmp_path / "site.jsonl", schema.mark
+    export(path)
+    empty(full_site)
+    import_(path)
+    whole = without_secrets(full_site)
+    empty(full_site)
+
+    def mark_in_between(store):
+        refuses("another process is changing this", "import", str(path))
+        mark(store)
+
+    monkeypatch.setattr(schema, "mark", mark_in_between)
+    import_(path)
+    assert without_secrets(full_site) == whole
 
 
 def test_who_registers_while_a_run_begins_is_refused_or_stays(full_site, tmp_path):
