@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -21,10 +21,18 @@ from accounts.users.entities import Role, User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector import key_browser
-from retwis_site.inspector.key_browser import NO_KEY, OTHERS, Cell, Families, OneKey, Sample, ScanPlace, address_of
+from retwis_site.inspector.key_browser import (
+    NO_KEY,
+    OTHERS,
+    Cell,
+    Families,
+    Link,
+    OneKey,
+    Sample,
+    ScanPlace,
+    address_of,
+)
 from retwis_site.inspector.middleware import is_at_home
-from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys
 from retwis_site.store.client import Store, answers, connect
 from retwis_site.store.ids import parse_id
@@ -62,47 +70,21 @@ def inspectors_only(
 # ---- What ids lead to: a page names the people and posts of its cells, and links them.
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """An id in a cell."""
-
-    number: int
-    key: str  # the address of its key in the key browser
-    page: str = ""  # the address of its page; empty for what no page shows
-    user: str = ""  # the name of the user, or of the author of the post
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCell:
-    """A cell as the page shows it: text, ids with links, or a time; only a size when there is none of them."""
-
-    text: str | None
-    size: int
-    links: Sequence[Link] = ()
-    iso: str = ""
-    when: str = ""
-
-
 class CellLinks:
     """What the cells of one page lead to. Two round trips to make; one without posts, none without ids."""
 
-    def __init__(self, store: Store, cells: Sequence[Cell], language: str) -> None:
+    def __init__(self, store: Store, cells: Sequence[Cell]) -> None:
         uids = {number for cell in cells if cell.what is What.USER for number in cell.ids}
         pids = {number for cell in cells if cell.what is What.POST for number in cell.ids}
-        self._language = language
         self._authors: Mapping[int, int] = {}
         self._people: Mapping[int, User] = {}
         with suppress(StoreRefused):  # one of these keys has the wrong type, which the viewer may be looking for
             self._authors = _authors(store, pids)
             self._people = Users(store).people(uids | set(self._authors.values()))
 
-    def of(self, cell: Cell | None) -> ShownCell | None:
-        if cell is None:
-            return None
-        if cell.what is What.TIME and (cell.text or "").isdecimal():
-            iso, when = moment(int(cell.text or ""), self._language)
-            return ShownCell(cell.text, cell.size, iso=iso, when=when)
-        return ShownCell(cell.text, cell.size, [self._link(cell.what, number) for number in cell.ids])
+    def of(self, cell: Cell | None) -> Cell | None:
+        """The cell with its links."""
+        return cell and replace(cell, links=[self._link(cell.what, number) for number in cell.ids])
 
     def _link(self, what: What, number: int) -> Link:
         if what is What.USER:
@@ -171,8 +153,8 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
         raise Http404
     found = OneKey(connect(), key, line).look(key_browser.beginning(request.GET.get("from")), request.viewer.uid)
     about = Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
-    cells = [cell for row in found.rows for cell in (row.name, row.value) if cell is not None]
-    links = CellLinks(connect(), [*cells, *([about] if about else [])], active_language())
+    cells = [cell for row in (*found.rows, (about,)) for cell in row if cell is not None]
+    links = CellLinks(connect(), cells)
     context: dict[str, Any] = {
         "key": key_browser.shown_key(key),
         "line": line,
@@ -180,7 +162,7 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
         "found": found,
         "is_there": found.type != NO_KEY,
         "about": links.of(about),
-        "rows": [(links.of(row.name), links.of(row.value)) for row in found.rows],
+        "rows": [tuple(map(links.of, row)) for row in found.rows],
         "is_wrong_type": found.type not in {NO_KEY, line.type} and line.type != "any",
     }
     return form_page(request, "accounts/inspector/key.html", context, status=200 if context["is_there"] else 404)

@@ -9,7 +9,7 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -18,56 +18,9 @@ from django.core.signing import BadSignature, Signer
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys, kinds
 from retwis_site.store.client import Repository, Store, for_each
-from retwis_site.store.commands import FACTS
-from retwis_site.store.connection.recorder import Command, Recording, watching
+from retwis_site.store.connection.recorder import Recording, RoundTrip, watching
 from retwis_site.store.ids import digest_of
-from retwis_site.telemetry.redaction import shown_command
-
-# ---- Round trips as steps, as people may read them: without secrets.
-
-
-class SentCommand(NamedTuple):
-    """A command as it may be shown."""
-
-    name: str  # such as `GET` or `MEMORY USAGE`
-    key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
-    arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
-    asker: str  # the method that asked for it, such as `Homes.page`
-
-    @property
-    def complexity(self) -> str:
-        """As Redis documents it, such as `O(log(N))`."""
-        facts = FACTS.get(self.name.partition(" ")[0])
-        return facts.complexity if facts else ""
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, (self.name, self.key, *self.arguments)))
-
-
-class Step(NamedTuple):
-    """One round trip: commands that were sent together; `number` counts also those that were not kept. The bytes are
-    those of the commands and of the replies, on the wire."""
-
-    commands: tuple[SentCommand, ...]
-    number: int
-    seconds: float
-    sent: int
-    received: int
-
-
-def recorded_steps(recorded: Recording) -> Iterator[Step]:
-    """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
-    for one in recorded.round_trips:
-        yield Step(tuple(map(sent_command, one.commands)), one.number, one.seconds, one.sent, one.received)
-
-
-def sent_command(command: Command) -> SentCommand:
-    """A command of this process as it may be shown."""
-    return SentCommand(*shown_command(command), getattr(command, "asker", ""))
-
-
-# ---- The records of forms and jobs
-
+from retwis_site.telemetry.redaction import ShownCommand, shown_round_trips
 
 logger = logging.getLogger("retwis.store")
 
@@ -88,7 +41,7 @@ class Sent(NamedTuple):
     seconds: float
     pushes: int  # commands that push a post into a home timeline, also into one that does not exist
     jobs: int  # how many jobs a worker has done together; 0 for a form
-    steps: tuple[Step, ...]  # the first ones, when there are very many commands
+    trips: tuple[RoundTrip[ShownCommand], ...]  # the first ones, when there are very many commands
 
 
 @dataclass(frozen=True)
@@ -102,15 +55,15 @@ class Change:
 
 def sent(what: str, watch: Recording, jobs: int = 0) -> Sent:
     """What was recorded. Of jobs that were done together only the numbers: their commands are about many people."""
-    steps = tuple(recorded_steps(watch))
+    trips = tuple(shown_round_trips(watch))
     return Sent(
         what,
         watch.number,
-        len(steps),
-        sum(step.seconds for step in steps),
-        sum(command.name == "LPUSHX" for step in steps for command in step.commands) + watch.left_out.get("LPUSHX", 0),
+        len(trips),
+        sum(one.seconds for one in trips),
+        sum(command.name == "LPUSHX" for one in trips for command in one.commands) + watch.left_out.get("LPUSHX", 0),
         jobs,
-        steps if jobs < 2 else (),
+        trips if jobs < 2 else (),
     )
 
 
@@ -147,7 +100,7 @@ class Changes(Repository):
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        text = json.dumps(record)
+        text = json.dumps(record, default=astuple)
         try:
             for_each(self._store, lambda pipe, name: pipe.set_ex(keys.inspected(name), text, SECONDS), names)
         except StoreError as error:  # what was done is done, and needs no record
@@ -181,18 +134,17 @@ def _left_jobs(watch: Recording) -> list[str]:
 def _parsed(text: str | None) -> Sent | None:
     """A stored record; None for what is none."""
     with suppress(ValueError, TypeError):
-        what, commands, round_trips, seconds, pushes, jobs, steps = json.loads(text or "")
-        return Sent(
-            str(what), int(commands), int(round_trips), float(seconds), int(pushes), int(jobs), tuple(map(_step, steps))
-        )
+        what, commands, round_trips, seconds, pushes, jobs, trips = json.loads(text or "")
+        numbers = int(commands), int(round_trips), float(seconds), int(pushes), int(jobs)
+        return Sent(str(what), *numbers, tuple(map(_round_trip, trips)))
     return None
 
 
-def _step(stored: Any) -> Step:
+def _round_trip(stored: Any) -> RoundTrip[ShownCommand]:
     commands, number, seconds, bytes_sent, bytes_received = stored
-    return Step(tuple(map(_command, commands)), int(number), float(seconds), int(bytes_sent), int(bytes_received))
+    return RoundTrip(tuple(map(_command, commands)), int(number), float(seconds), int(bytes_sent), int(bytes_received))
 
 
-def _command(stored: Any) -> SentCommand:
+def _command(stored: Any) -> ShownCommand:
     name, key, arguments, asker = stored
-    return SentCommand(str(name), str(key), tuple(map(str, arguments)), str(asker))
+    return ShownCommand(str(name), str(key), tuple(map(str, arguments)), str(asker))

@@ -5,12 +5,15 @@ import re
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
 from django.urls import reverse
 
 from retwis_site.exceptions import BadCursor, StoreRefused
+from retwis_site.rendering.dates import Moment, moment
+from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
@@ -116,12 +119,23 @@ NOTHING_SHOWN: Result[RowsAndNext] = Result(lambda: ([], 0))
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """An id in a cell."""
+
+    number: int
+    key: str  # the address of its key in the key browser
+    page: str = ""  # the address of its page; empty for what no page shows
+    user: str = ""  # the name of the user, or of the author of the post
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """A member, a field, a score or a value."""
+    """A member, a field, a score or a value, as the viewer may see it."""
 
     text: str | None  # None: only its size is shown
     what: What = What.TEXT
     size: int = 0  # bytes
+    links: Sequence[Link] = ()  # where its ids lead to, when a page has asked for it
 
     @property
     def ids(self) -> list[int]:
@@ -130,9 +144,14 @@ class Cell:
             return []
         return [number for part in (self.text or "").split() if (number := parse_id(part)) is not None]
 
+    @property
+    def time(self) -> Moment | None:
+        """The time in it, in the active language."""
+        is_time = self.what is What.TIME and (self.text or "").isdecimal()
+        return moment(int(self.text or ""), active_language()) if is_time else None
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+
+class TableRow(NamedTuple):
     name: Cell  # a member, an entry, or the name of a field
     value: Cell | None = None  # the score of the member, or the value of the field
 
@@ -280,7 +299,7 @@ class WatchedKeys(Recording):
         self._viewer = viewer
         self._before: dict[str, FoundKey] = {}
 
-    def add(self, commands: Sequence[Command]) -> RoundTrip:
+    def add(self, commands: Sequence[Command]) -> RoundTrip[Command]:
         """Three round trips for each new key."""
         for command in commands:
             facts = FACTS.get(str(command[0]))  # none of a command that a site's own feature sends alone

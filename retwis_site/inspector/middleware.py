@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _, ngettext
 
 from retwis_site.http import cookies
 from retwis_site.http.language import listed
-from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, Sent, SentCommand, Step, sent_command
+from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, Sent
 from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.rendering.fragments import NOTHING, Fragment, active_language
 from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import Command, Recording, RoundTrip, watching
 from retwis_site.store.local_cache import Memory
-from retwis_site.telemetry.redaction import HIDDEN
+from retwis_site.telemetry.redaction import HIDDEN, ShownCommand, shown_command
 
 END = b"</body>"
 _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
@@ -73,12 +73,12 @@ def rows(commands: Iterable[Command]) -> bytes:
     return b"".join(made)
 
 
-def kept_rows(commands: Iterable[SentCommand]) -> bytes:
+def kept_rows(commands: Iterable[ShownCommand]) -> bytes:
     """The rows of commands that another process has sent."""
     return b"".join(map(_row, commands))
 
 
-def _row(command: SentCommand) -> bytes:
+def _row(command: ShownCommand) -> bytes:
     linked = command.key != "" and HIDDEN not in command.key
     return COMMAND.fill_as_sent(
         "en",  # it has no words
@@ -93,7 +93,7 @@ def _row(command: SentCommand) -> bytes:
 
 
 def _pattern(command: Command, kind: str, number: str) -> _Pattern:
-    shown = sent_command(command)
+    shown = shown_command(command)
     if number and shown.key == f"{kind}:{number}":
         shown = shown._replace(key=f"{kind}:{_ID}")
     *around, after = _row(shown).split(_ID.encode())
@@ -122,7 +122,7 @@ def panel(watch: Recording, change: Change | None, language: str) -> bytes:
         summary=_summary(language, watch.number, len(watch.round_trips), milliseconds),
         change=_change_in_words(change) if change else NOTHING,
         of_change=_of_change(change, language) if change else NOTHING,
-        steps=b"".join([_step(one, rows(one.commands), language) for one in watch.round_trips]),
+        steps=b"".join([_round_trip(one, rows(one.commands), language) for one in watch.round_trips]),
         is_whole=not watch.left_out,
     )
 
@@ -133,8 +133,8 @@ def _of_change(change: Change, language: str) -> bytes:
 
 
 def _sent(summary: str, one: Sent, language: str) -> bytes:
-    listed = sum(len(step.commands) for step in one.steps)
-    steps = b"".join([_step(step, kept_rows(step.commands), language) for step in one.steps])
+    listed = sum(len(trip.commands) for trip in one.trips)
+    steps = b"".join([_round_trip(trip, kept_rows(trip.commands), language) for trip in one.trips])
     return SENT.fill_as_sent(language, summary=summary, steps=steps, is_whole=listed == one.commands)
 
 
@@ -168,13 +168,13 @@ def _job_in_words(job: Sent, language: str) -> str:
     return listed(words, together % {"number": others})
 
 
-def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
+def _round_trip(trip: RoundTrip[Any], listed: bytes, language: str) -> bytes:
     """A round trip. `listed`: its commands, as rows."""
     return STEP.fill_as_sent(
         language,
-        summary=_step_in_words(language, step.number, _milliseconds(step.seconds)),
-        sent=step.sent,
-        received=step.received,
+        summary=_trip_in_words(language, trip.number, _milliseconds(trip.seconds)),
+        sent=trip.sent,
+        received=trip.received,
         commands=listed,
     )
 
@@ -186,7 +186,7 @@ def _summary(language: str, commands: int, round_trips: int, milliseconds: str) 
 
 
 @lru_cache(maxsize=1000)
-def _step_in_words(language: str, commands: int, milliseconds: str) -> str:
+def _trip_in_words(language: str, commands: int, milliseconds: str) -> str:
     return listed(_counted_commands(commands), _in_milliseconds(milliseconds))
 
 

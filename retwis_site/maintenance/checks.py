@@ -113,7 +113,7 @@ class KeysMade(recorder.Recording):
         super().__init__()
         self.names: set[str] = set()
 
-    def add(self, commands: Sequence[recorder.Command]) -> recorder.RoundTrip:
+    def add(self, commands: Sequence[recorder.Command]) -> recorder.RoundTrip[recorder.Command]:
         self.names.update(str(key) for name, *rest in commands if name not in MAKE_NO_KEY for key in rest[:1])
         return recorder.RoundTrip((), len(commands))
 

@@ -428,7 +428,7 @@ class RecordedRoundTrip(_Failures):
     def __init__(self, store: Store, commands: list[recorder.Command]) -> None:
         self._store = store
         self._commands = commands
-        self._noted: Sequence[recorder.RoundTrip] = ()
+        self._noted: Sequence[recorder.RoundTrip[recorder.Command]] = ()
 
     def __enter__(self) -> None:
         self._store.require()

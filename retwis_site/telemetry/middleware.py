@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http.client_ip import address_in
-from retwis_site.store.connection.recorder import MOST_KEPT, Recording, RoundTrip
+from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip
 from retwis_site.telemetry.log_lines import HEADER, begin_answer, bounded, end_answer, request_id_in
 from retwis_site.telemetry.redaction import logged_command
 
@@ -209,7 +209,7 @@ def _log_slow(least: int, seen: Observation) -> None:
     )
 
 
-def _described(trip: RoundTrip) -> str:
+def _described(trip: RoundTrip[Command]) -> str:
     if not trip.commands:
         return f"{trip.seconds * 1000:.1f} ms, after {MOST_KEPT} commands: these are not kept"
     text = ""

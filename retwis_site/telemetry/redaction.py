@@ -6,9 +6,10 @@ the log of staff, `blocked:`). Of jobs the kind and the ids are shown.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from retwis_site.store.commands import FACTS, Arguments
-from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
+from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command, Recording, RoundTrip
 from retwis_site.store.ids import parse_id
 from retwis_site.store.keys import calls, challenge, code, idem, inspected, lease, reset, spent_code, staff, throttle
 from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
@@ -51,19 +52,44 @@ def shown_job(name: str) -> str:
     return ":".join([kind, *(part if parse_id(part) is not None else HIDDEN for part in rest)])
 
 
-def shown_command(command: Command) -> tuple[str, str, tuple[str, ...]]:
-    """The name, such as `GET` or `MEMORY USAGE`, the key, and the arguments after it, as they may be shown. A command
-    without a key has an empty one."""
-    name = str(command[0])
+class ShownCommand(NamedTuple):
+    """A command as it may be shown."""
+
+    name: str  # such as `GET` or `MEMORY USAGE`
+    key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
+    arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
+    asker: str  # the method that asked for it, such as `Homes.page`; empty when nobody has watched
+
+    @property
+    def complexity(self) -> str:
+        """As Redis documents it, such as `O(log(N))`."""
+        facts = FACTS.get(self.name.partition(" ")[0])
+        return facts.complexity if facts else ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.name, self.key, *self.arguments)))
+
+
+def shown_command(command: Command) -> ShownCommand:
+    """A command of this process as it may be shown."""
+    name, asker = str(command[0]), getattr(command, "asker", "")
     if name in KEY_IS_SECOND:
-        return f"{name} {command[1]}", shown_key(str(command[2])), ()
-    return name, "" if name in KEYLESS else shown_key(str(command[1])), shown_arguments(command)
+        return ShownCommand(f"{name} {command[1]}", shown_key(str(command[2])), (), asker)
+    return ShownCommand(name, "" if name in KEYLESS else shown_key(str(command[1])), shown_arguments(command), asker)
+
+
+def shown_round_trips(recorded: Recording) -> list[RoundTrip[ShownCommand]]:
+    """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
+    return [
+        RoundTrip(tuple(map(shown_command, one.commands)), one.number, one.seconds, one.sent, one.received)
+        for one in recorded.round_trips
+    ]
 
 
 def logged_command(command: Command) -> str:
     """The command for the log, which has less than a page: of keys the kind and ids, of arguments numbers, and names of
     fields. No text that anybody has typed."""
-    name, key, arguments = shown_command(command)
+    name, key, arguments, _ = shown_command(command)
     kind = kind_of(key)
     step = _EACH.get(_named_in(name), 0) if kind and kind.fields and kind.shown >= COMMANDS else 0
     logged = [

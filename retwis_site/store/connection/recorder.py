@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from retwis_site.store.commands import FACTS
 
@@ -27,13 +27,16 @@ KEYLESS = frozenset({"PING", "SCAN", "DBSIZE", "INFO", "CONFIG", "SYNC"})
 KEY_IS_SECOND = frozenset({"MEMORY", "OBJECT"})
 
 
-@dataclass(slots=True)
-class RoundTrip:
-    """One round trip: the commands that were sent together, and the seconds until the last reply was read. While
-    `watching`, also the bytes of the commands and of the replies. `number`: of all commands, also those that were
-    not kept."""
+C = TypeVar("C")
 
-    commands: tuple[Command, ...]
+
+@dataclass(slots=True)
+class RoundTrip(Generic[C]):
+    """One round trip: the commands that were sent together, and the seconds until the last reply was read. While
+    `watching`, also the bytes of the commands and of the replies, on the wire. `number`: of all commands, also those
+    that were not kept. A `RoundTrip[Command]` is as it was sent; `redaction.py` makes of it one that may be shown."""
+
+    commands: tuple[C, ...]
     number: int
     seconds: float = 0.0
     sent: int = 0
@@ -49,7 +52,7 @@ class Recording:
     and counts the others. It is a class, since a generator costs more."""
 
     most: int = sys.maxsize
-    round_trips: list[RoundTrip] = field(default_factory=list)
+    round_trips: list[RoundTrip[Command]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)  # how many commands of each name are not kept
     kept: int = 0
 
@@ -69,7 +72,7 @@ class Recording:
         """How many commands were sent."""
         return self.kept + sum(self.left_out.values())
 
-    def add(self, commands: Sequence[Command]) -> RoundTrip:
+    def add(self, commands: Sequence[Command]) -> RoundTrip[Command]:
         """Record a round trip that begins now."""
         free, number = self.most - self.kept, len(commands)
         if number > free:
@@ -98,7 +101,7 @@ def watching() -> Iterator[Recording]:
         _is_watched.reset(was_watched)
 
 
-def note(commands: Sequence[Command]) -> Sequence[RoundTrip]:
+def note(commands: Sequence[Command]) -> Sequence[RoundTrip[Command]]:
     """Record a round trip: as it stands in each recording. The store calls it before it sends the commands, and says
     how long it took."""
     recordings = (*_of_this_thread.get(), *of_the_process)

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.inspector.changes import recorded_steps, sent_command
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import Recording, watching
-from retwis_site.telemetry.redaction import HIDDEN
+from retwis_site.telemetry.redaction import HIDDEN, shown_command, shown_round_trips
 from timeline.relations import relations
 
 
@@ -26,7 +25,7 @@ class Repository:
 
 
 def shown(watch):
-    return [[str(command) for command in step.commands] for step in recorded_steps(watch)]
+    return [[str(command) for command in step.commands] for step in shown_round_trips(watch)]
 
 
 def test_a_watch_has_each_round_trip_with_its_commands_its_time_and_the_method_that_asked(store):
@@ -36,7 +35,7 @@ def test_a_watch_has_each_round_trip_with_its_commands_its_time_and_the_method_t
         pipe.execute()
         Repository(store).read()
     assert shown(watch) == [["HGET user:1 name", "ZCARD likes:1", "ZCARD likes:2"], ["GET health"]]
-    [together, alone] = recorded_steps(watch)
+    [together, alone] = shown_round_trips(watch)
     assert min(together.seconds, alone.seconds) > 0
     assert {command.asker for command in together.commands} == {"Repository.ask"}
     assert {command.asker for command in alone.commands} == {"Repository.read"}
@@ -48,7 +47,7 @@ def test_the_code_of_the_store_asks_for_others(store):
 
     with watching() as watch:
         function()
-    assert [command.asker for step in recorded_steps(watch) for command in step.commands] == [
+    assert [command.asker for step in shown_round_trips(watch) for command in step.commands] == [
         "test_steps.test_the_code_of_the_store_asks_for_others"
     ]
 
@@ -81,7 +80,7 @@ def test_the_bytes_are_those_of_the_protocol(store, raw):
     with watching() as watch:
         store.hmget("user:1", ["name", "bio"])
         store.set("health", "1")
-    [asked, written] = recorded_steps(watch)
+    [asked, written] = shown_round_trips(watch)
     assert asked.sent == len(b"*4\r\n$5\r\nHMGET\r\n$6\r\nuser:1\r\n$4\r\nname\r\n$3\r\nbio\r\n")
     assert asked.received == len("*2\r\n$5\r\nÄgir\r\n$-1\r\n".encode())
     assert written.received == len(b"+OK\r\n")
@@ -117,5 +116,5 @@ def test_each_command_that_the_site_sends_has_its_complexity():
 
 
 def test_a_command_whose_key_comes_second_names_its_key():
-    sent = sent_command(("MEMORY", "USAGE", "reset:d1gest"))
+    sent = shown_command(("MEMORY", "USAGE", "reset:d1gest"))
     assert (sent.name, sent.key, sent.arguments, sent.complexity) == ("MEMORY USAGE", f"reset:{HIDDEN}", (), "O(N)")

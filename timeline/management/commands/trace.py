@@ -11,7 +11,6 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NoSuchUser, NotSignedIn
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, TooOften
-from retwis_site.inspector.changes import SentCommand, recorded_steps
 from retwis_site.inspector.key_browser import ChangedKey, WatchedKeys
 from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
@@ -21,6 +20,7 @@ from retwis_site.store.connection.recorder import Recording, watching
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.rate_limits import RateLimits
+from retwis_site.telemetry.redaction import ShownCommand, shown_round_trips
 from timeline.posts.composer import PostForm
 from timeline.posts.feature import POSTS
 from timeline.posts.repository import Posts
@@ -149,9 +149,9 @@ ALIKE = 3  # commands, or keys, that are alike and shown; the others are counted
 def lines_of(title: str, watch: Recording) -> Iterator[str]:
     """A title with the numbers, and a line for each command: the number of its round trip, the command, its complexity
     and who asked for it."""
-    steps = list(recorded_steps(watch))
-    yield f"{title}: {_number(len(steps), 'round trip', 'round trips')}, {_number(watch.number, 'command', 'commands')}"
-    shown = [list(_shown(step.commands)) for step in steps]
+    trips = shown_round_trips(watch)
+    yield f"{title}: {_number(len(trips), 'round trip', 'round trips')}, {_number(watch.number, 'command', 'commands')}"
+    shown = [list(_shown(one.commands)) for one in trips]
     widths = [min(WIDEST, max((len(row[place]) for rows in shown for row in rows), default=0)) for place in (0, 1)]
     for number, rows in enumerate(shown, start=1):
         for place, (command, complexity, asker) in enumerate(rows):
@@ -180,7 +180,7 @@ def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iter
         yield "      No key was written."
 
 
-def _shown(commands: Sequence[SentCommand]) -> Iterator[tuple[str, str, str]]:
+def _shown(commands: Sequence[ShownCommand]) -> Iterator[tuple[str, str, str]]:
     """Of commands in a row that are alike only the first are shown."""
     for (name, _, asker), some in groupby(commands, key=lambda one: (one.name, _word(one.key), one.asker)):
         alike = list(some)
