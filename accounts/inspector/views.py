@@ -37,6 +37,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store, answers, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, What
+from retwis_site.telemetry.redaction import shown_key
 
 # ---- The guard of the pages that show the store.
 
@@ -156,7 +157,7 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
     cells = [cell for row in (*found.rows, (about,)) for cell in row if cell is not None]
     links = CellLinks(connect(), cells)
     context: dict[str, Any] = {
-        "key": key_browser.shown_key(key),
+        "key": shown_key(key),
         "line": line,
         "holds": key_browser.spans(line.text),
         "found": found,
@@ -175,7 +176,7 @@ def _family(line: Kind, sample: Sample) -> Family:
         sample.number(pattern),
         sample.memory(pattern),
         sample.is_estimate(pattern),
-        [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if key_browser.shown_key(key) == key],
+        [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if shown_key(key) == key],
     )
 
 

@@ -18,10 +18,10 @@ from retwis_site.store.client import Pipe, Repository, Store, answers
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
-from retwis_site.store.keys import damaged, postings, throttle
-from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of, unprefixed
+from retwis_site.store.keys import damaged, postings
+from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of
 from retwis_site.store.replies import Reply, Result
-from retwis_site.telemetry.redaction import HIDDEN, cut, shown_field, shown_job, shown_key as key_without_secret
+from retwis_site.telemetry.redaction import cut, shown_field, shown_job, shown_key
 
 LONGEST = 200  # characters of one value
 A_PAGE = 50  # members of a key; a small hash comes as a whole
@@ -50,13 +50,6 @@ def spans(text: str) -> list[tuple[bool, str]]:
 def _shown_to(kind: Kind, key: str, viewer: int | None) -> Shown:
     """Who must be allowed to read a key, so that the user with the uid `viewer` may. Of one's own, its owner."""
     return OWNER if kind.of_users and viewer is not None and id_in(key) == viewer else EVERYONE
-
-
-def shown_key(key: str) -> str:
-    """The key, without the secret or the address in its name: `reset:…`."""
-    word, colon, rest = unprefixed(key).partition(":")
-    is_hidden = colon and word in {throttle.word, damaged.word}
-    return f"{key.removesuffix(rest)}{HIDDEN}" if is_hidden else key_without_secret(key)
 
 
 def _shown_member(kind: Kind, member: str) -> str:

@@ -127,7 +127,7 @@ factor_uses = OfId(
 )
 challenge = OfText(
     "challenge:<digest>", String(USER), "a challenge to a passkey that was answered: it serves once. EX five minutes",
-    FIXED, lives=5 * MINUTE,
+    FIXED, hides="digest", lives=5 * MINUTE,
 )
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",
@@ -150,16 +150,16 @@ app = OfText(
 code = OfText(
     "code:<digest>", String(),
     "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
-    "`challenge`, EX ten minutes", FIXED, lives=10 * MINUTE,
+    "`challenge`, EX ten minutes", FIXED, hides="digest", lives=10 * MINUTE,
 )
 spent_code = OfText(
     "spent_code:<digest>", String(), "the token that a code has given: `<uid>:<digest>`, EX ten minutes", FIXED,
-    lives=10 * MINUTE,
+    hides="digest", lives=10 * MINUTE,
 )
 calls = OfTwo(
     "calls:<digest>:<window>", String(NUMBER),
     "how often a token of an app was used in a window of five minutes, EX ten minutes", FIXED,
-    lives=10 * MINUTE, about=SITE,
+    hides="digest", lives=10 * MINUTE, about=SITE,
 )
 users_by_time = One(
     "users_by_time", ZSet(TEXT, SECONDS), "username as typed, score = registration (unix s)", BY_USERS,
@@ -224,7 +224,8 @@ edits = OfId(
     "newest", _("longer with each edit"), truth=True, shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 idem = OfTwo(
-    "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED, lives=DAY,
+    "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED,
+    hides="token", lives=DAY,
 )
 
 # ---- pictures: `<digest>` is the SHA-256 of its files, the first 40 hex digits
@@ -545,7 +546,7 @@ set_aside = One(
 )
 lease = OfText(
     "lease:<job>", String(), "the worker that has the job; empty: what one process does at a time", FIXED,
-    shown=EVERYONE, lives=MINUTE, about=PROCESSES,
+    shown=EVERYONE, hides="job", lives=MINUTE, about=PROCESSES,
 )
 
 # ---- operations
@@ -553,12 +554,12 @@ lease = OfText(
 reset = OfText(
     "reset:<digest>", String(),
     "a link for a new password, by the hash of its token: `<uid>:<generation>:<role>`, and `:<uid>` of the moderator "
-    "or admin who has made it, EX one day", FIXED, lives=DAY,
+    "or admin who has made it, EX one day", FIXED, hides="digest", lives=DAY,
 )
 throttle = OfTwo(
     "throttle:<limit>:<who>", ZSet(ANY, OTHER),
     "a rate limit: one member for each counted action, score = when (unix s); for the limit's window",
-    _("a member for each action in the time of the limit"), lives=HOUR, about=SITE,
+    _("a member for each action in the time of the limit"), hides="who", lives=HOUR, about=SITE,
 )
 damaged = OfKey(
     "damaged:<key>", Anything(),
@@ -568,14 +569,14 @@ damaged = OfKey(
     "on. `damaged:<key>:values`, a hash: bad members with their scores, or bad fields, which `doctor --fix` has "
     "removed from the key, and members that it has brought back to a key that was lost; the first of each name. EX 30 "
     "days",
-    BY_TEXT, lives=30 * DAY, each=_("None, while nothing is damaged"),
+    BY_TEXT, hides="key", lives=30 * DAY, each=_("None, while nothing is damaged"),
 )
 health = One("health", String(), "written by `/readyz`", FIXED, shown=EVERYONE, lives=MINUTE, about=PROCESSES)
 worker_seen = One("worker_seen", String(TIME), "when a worker last ran, unix s", FIXED, shown=EVERYONE, about=PROCESSES)
 inspected = OfText(
     "inspected:<what>", String(),
     "with INSPECT=1: what a form (a random token) or a job (the hash of its name) has sent, as JSON without secrets, "
-    "EX one minute", FIXED, lives=MINUTE, about=PROCESSES,
+    "EX one minute", FIXED, hides="what", lives=MINUTE, about=PROCESSES,
 )
 schema = One(
     "schema", String(VERSION),

@@ -164,6 +164,9 @@ class Kind:
     truth: bool = False  # cannot be rebuilt
     official: bool = False  # as in the Retwis of Redis's documentation
     shown: Shown = NOBODY
+    # The secret part of its names, such as `digest`: no page and no log shows it and what follows it. Of a `job` the
+    # kind and the ids are shown, of a `who` an id.
+    hides: str = ""
     mirrors: "Kind | None" = None  # the truth that it is rebuilt from
     counted: str = ""  # the field of `post:<pid>` that has the number of its members
     # The beginnings of the names of the jobs that may be at work on a member, with spaces between; a mirror has those
@@ -188,6 +191,8 @@ class Kind:
         known = KINDS.get(self.start)
         if known is not None and not isinstance(known, TypeAlone):
             raise ImproperlyConfigured(f"The kinds of keys {known.name} and {self.name} begin alike: rename one.")
+        if self.hides and self.hides not in self.parts:
+            raise ImproperlyConfigured(f"The names of {self.name} have no part <{self.hides}>.")
         KINDS[self.start] = self
 
     @cached_property

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from retwis_site.store.commands import FACTS, Arguments
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command, Recording, RoundTrip
 from retwis_site.store.ids import parse_id
-from retwis_site.store.keys import calls, challenge, code, idem, inspected, lease, reset, spent_code, staff, throttle
-from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
+from retwis_site.store.keys import damaged, staff
+from retwis_site.store.kinds import COMMANDS, Kind, is_ours, kind_of, unprefixed
 
 HIDDEN = "•••"
 LONGEST = 60  # characters of one argument
@@ -29,21 +29,17 @@ _HARMLESS = re.compile(
 
 
 def shown_key(key: str) -> str:
-    """The key, with what is secret in it hidden: the token of a form, the hash of a link, code or token, the name of a
-    job, and the address of a client."""
+    """The key, with what is secret in it hidden, as its kind says: the token of a form, the hash of a link, code or
+    token, the name of a job, and the address of a client. Of `damaged:` ones the end is the name of another key."""
     kind = kind_of(key)
     if kind is None:
-        return HIDDEN
-    end = unprefixed(key).removeprefix(kind.start)
-    begin = key.removesuffix(end)
-    if kind in {lease, idem}:
-        return f"{begin}{shown_job(end)}"
-    if kind in {reset, challenge, inspected, code, spent_code, calls}:
-        return f"{begin}{HIDDEN}"
-    if kind is throttle:
-        limit, _, who = end.partition(":")
-        return f"{begin}{limit}:{who if parse_id(who) is not None else HIDDEN}"
-    return key
+        return damaged(HIDDEN) if is_ours(key) else HIDDEN
+    if not kind.hides:
+        return key
+    secret = unprefixed(key).removeprefix(kind.start).split(":", kind.parts.index(kind.hides))[-1]
+    is_shown = kind.hides == "who" and parse_id(secret) is not None
+    shown = shown_job(secret) if kind.hides == "job" else secret if is_shown else HIDDEN
+    return f"{key.removesuffix(secret)}{shown}"
 
 
 def shown_job(name: str) -> str:

@@ -5,11 +5,14 @@ import html
 import pytest
 
 from accounts.community.acts import Roles
+from accounts.inspector import views
 from accounts.users.entities import Role
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector import key_browser
 from retwis_site.inspector.key_browser import line_of
-from retwis_site.store.kinds import KINDS
+from retwis_site.store import kinds
+from retwis_site.store.kinds import EVERYONE, KINDS, TEXT, OfTwo, String
+from retwis_site.telemetry.redaction import HIDDEN
 from tests.support.http import page_text
 from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_keys import everything
@@ -121,6 +124,18 @@ def test_the_names_of_keys_with_secrets_are_not_listed(raw, page):
     text = page("/inspect/")
     for secret in ("t0ken", "d1gest", "198.51.100.7"):
         assert secret not in text
+
+
+def test_the_secret_in_the_names_of_a_feature_s_own_kind_is_shown_nowhere(raw, page, monkeypatch):
+    known = dict(kinds.KINDS)
+    for module in (kinds, key_browser, views):
+        monkeypatch.setattr(module, "KINDS", known)
+    OfTwo("doors:<uid>:<pin>", String(TEXT), shown=EVERYONE, hides="pin")
+    raw.set("doors:7:123456", "open")
+    text = page("/inspect/")
+    assert "doors:<uid>:<pin> string · 1 key" in text
+    assert "123456" not in text
+    assert f"doors:7:{HIDDEN}" in page("/inspect/doors:7:123456")
 
 
 @pytest.mark.one_server

@@ -1,8 +1,18 @@
 """What the inspector hides of commands and keys."""
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
-from retwis_site.telemetry.redaction import HIDDEN, MOST_ARGUMENTS, logged_command, shown_arguments, shown_key
+from retwis_site.store import kinds
+from retwis_site.store.kinds import EVERYONE, TEXT, OfText, OfTwo, String
+from retwis_site.telemetry.redaction import (
+    HIDDEN,
+    MOST_ARGUMENTS,
+    logged_command,
+    shown_arguments,
+    shown_command,
+    shown_key,
+)
 
 SECRET = "0123456789abcdef0123456789abcdef"
 
@@ -59,6 +69,7 @@ def test_secrets_are_hidden_and_the_rest_is_shown(command, shown):
         (f"inspected:{SECRET}", f"inspected:{HIDDEN}"),
         ("throttle:post:7", "throttle:post:7"),
         ("throttle:login:2001:db8::7", f"throttle:login:{HIDDEN}"),
+        (f"damaged:reset:{SECRET}", f"damaged:{HIDDEN}"),
         (f"somebody else's:{SECRET}", HIDDEN),
     ],
 )
@@ -79,6 +90,27 @@ def test_a_key_is_shown_without_what_is_secret_in_it(key, shown):
 def test_a_key_keeps_the_prefix_of_the_site(monkeypatch, key, shown):
     monkeypatch.setattr("retwis_site.store.kinds.PREFIX", "dev:")
     assert shown_key(key) == shown
+
+
+@pytest.fixture
+def doors(monkeypatch):
+    """A kind of a site's own feature, whose names have a secret after an id."""
+    monkeypatch.setattr(kinds, "KINDS", dict(kinds.KINDS))
+    return OfTwo("doors:<uid>:<pin>", String(TEXT), shown=EVERYONE, hides="pin")
+
+
+@pytest.mark.parametrize("pin", ["123456", "s3cret", "s3:cret"])
+def test_a_kind_that_says_what_is_secret_in_its_names_is_shown_without_it(doors, pin):
+    key, shown = doors(7, pin), f"doors:7:{HIDDEN}"
+    assert shown_key(key) == shown
+    assert str(shown_command(("SET", key, "open"))) == f"SET {shown} open"
+    assert logged_command(("GET", key)) == f"GET {shown}"
+    assert logged_command(("MEMORY", "USAGE", key)) == f"MEMORY USAGE {shown}"
+
+
+def test_a_secret_part_that_its_names_do_not_have_is_refused(doors):
+    with pytest.raises(ImproperlyConfigured, match="no part <pim>"):
+        OfText("pins:<pin>", String(TEXT), hides="pim")
 
 
 def test_long_texts_and_many_arguments_are_cut():

@@ -195,7 +195,7 @@ The keys before and after
         + user_id: 1
       posts:2  list, 2 → 3 entries
         + 2
-      throttle:•••  zset, new: 1 member (not shown)
+      throttle:post:1  zset, new: 1 member (not shown)
       timeline  list, new: 1 entry
         + 2
       updates:1  zset, 1 → 2 members
