@@ -355,9 +355,9 @@ def end_job(uid: int, until: int) -> str:
     return f"sanction_end:{uid}:{until}"
 
 
-def people_at_work(under_way: Collection[str]) -> set[int]:
+def people_at_work(_: Store, under_way: Collection[str]) -> set[int]:
     """The people whom numbers may count wrong, since a job is about to make them follow: what staff has done, or that a
-    sanction has ended by itself. A backup may be older than that end. `under_way`: as the outbox has it."""
+    sanction has ended by itself. A backup may be older than that end. For `AtWork`; no round trip."""
     jobs = [job.split(":") for job in under_way]
     followed = [job[1] for job in jobs if len(job) == 2 and job[0] in ("recount", "sanction", "answer")]
     ended = [

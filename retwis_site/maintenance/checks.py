@@ -7,11 +7,11 @@ finding: `confirmed` leaves it out.
 """
 
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from zlib import compress, decompress
 
 from retwis_site.jobs.outbox import Outbox
@@ -237,8 +237,15 @@ def members_of(store: Store, of: Kind) -> Iterator[list[tuple[int, int, float]]]
 # ---- What is wrong
 
 
-def _nothing(_: Collection[str]) -> Container[Any]:
-    return ()
+class AtWork(NamedTuple):
+    """Explains a finding as the name of a job does: that one is at work on `what`, where no name says it. `find` tells
+    on what all jobs are, from the store and the beginnings of their names."""
+
+    find: Callable[[Store, Collection[str]], Container[Any]]
+    what: Hashable
+
+
+Jobs = Callable[..., Collection[str | AtWork]]  # those that would explain a finding, as `Outbox.under_way` has them
 
 
 def _itself(one: T) -> T:
@@ -249,56 +256,44 @@ def confirmed(
     store: Store,
     suspects: Sequence[T],
     look: Callable[[list[Any]], Iterable[T]],
-    jobs: Callable[[T], set[str]] = lambda _: set(),
+    jobs: Jobs = lambda _: (),
     subject: Callable[[T], Any] = _itself,
-    at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
-    about: Callable[[T], Any] | None = None,
 ) -> list[T]:
     """The suspects that no operation under way explains, and that a second `look` at their subjects finds again.
 
-    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
-    `jobs` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them; `at_work_on`
-    what jobs with such prefixes are at work on, where no prefix of a suspect says it: its subject, or what it is
-    `about`.
+    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again. `jobs`
+    returns those that would explain a suspect.
 
     The outbox is only read for suspects that the jobs of its last read do not explain. A job of that read may have
     ended since: what it has left then is found by the next run.
     """
-    known = _last_jobs.get(store)
-    about = about or subject
-    left = known.unexplained(suspects, jobs, about, at_work_on) if known is not None else {*suspects}
+    known = _last_read.get(store)
+    left = {one for one in suspects if known is None or not known.has(jobs(one))}
     if not left:
         return []
-    now = _Jobs(Outbox(store).under_way())
-    _last_jobs.put(store, now)
-    left = now.unexplained(left, jobs, about, at_work_on)
+    now = _UnderWay(store)
+    _last_read.put(store, now)
+    left = {one for one in left if not now.has(jobs(one))}
     again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
     return [one for one in again if one in left]
 
 
-class _Jobs:
+class _UnderWay:
     """What one read of the outbox has found."""
 
-    def __init__(self, under_way: set[str]) -> None:
-        self._under_way = under_way
-        self._at_work_on = cache(lambda find: find(under_way))
+    def __init__(self, store: Store) -> None:
+        self._names = names = Outbox(store).under_way()
+        self._found = cache(lambda find: find(store, names))
 
-    def unexplained(
-        self,
-        suspects: Iterable[T],
-        jobs: Callable[[T], set[str]],
-        about: Callable[[T], Any],
-        at_work_on: Callable[[Collection[str]], Container[Any]],
-    ) -> set[T]:
-        return {
-            one
-            for one in suspects
-            if self._under_way.isdisjoint(jobs(one)) and about(one) not in self._at_work_on(at_work_on)
-        }
+    def has(self, jobs: Collection[str | AtWork]) -> bool:
+        """Whether one of these jobs is under way. What they are at work on is found out once, when no name says it."""
+        if not self._names.isdisjoint(jobs):
+            return True
+        return any(one.what in self._found(one.find) for one in jobs if isinstance(one, AtWork))
 
 
 # What the last read of a store has found; some 300 bytes for each job.
-_last_jobs: Memory[Store, _Jobs] = Memory(size=2, seconds=60)
+_last_read: Memory[Store, _UnderWay] = Memory(size=2, seconds=60)
 
 
 @dataclass(frozen=True)
@@ -319,9 +314,7 @@ def check_of(
     *,
     repair_all: Callable[[Sequence[Any]], object] | None = None,
     read: Read | None = None,
-    jobs: Callable[..., set[str]] | None = None,
-    at_work_on: Callable[[Collection[str]], Container[Any]] = _nothing,
-    about: Callable[[Any], Any] | None = None,
+    jobs: Jobs | None = None,
     built: Built | None = None,
 ) -> Check:
     """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
@@ -331,7 +324,7 @@ def check_of(
     `says` describes a finding: `{0}` is the first part of what is wrong, or all of it; `{key}` its key. `repair` and
     `jobs` get the parts. Without them a finding is named by its key and member, and removed, and the key table says
     which jobs may be at work on it. `repair_all`, in place of `repair`: it gets all of a chunk, so that a lost key of
-    many members is back in few round trips. The other arguments are as for `confirmed`."""
+    many members is back in few round trips."""
     read = read or (ids if of.parts else fields if of.type == "hash" else texts_in)
     repair = repair or partial(_remove, store, of)
     jobs = jobs or partial(_explained_by, of)
@@ -340,7 +333,7 @@ def check_of(
         for chunk in read(store, names):
             suspects = look(chunk) if chunk else []
             subject = _itself if chunk and isinstance(chunk[0], tuple) else _first
-            found = confirmed(store, suspects, look, lambda one: jobs(*_parts(one)), subject, at_work_on, about)
+            found = confirmed(store, suspects, look, lambda one: jobs(*_parts(one)), subject)
             if found and read in (ids, names_alone):  # the others have just read the keys
                 found = still_there(store, found, lambda one: _place(of, one)[0])
             if found and built is not None and not store.zcard(built.key):

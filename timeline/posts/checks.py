@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from django.utils.functional import cached_property
 
+from accounts.community.sanctions import people_at_work
 from accounts.users.checks import but_of_lost
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
     AT_ONCE,
+    AtWork,
     Check,
     Chunks,
     Finding,
@@ -417,8 +419,7 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: Counts(self._store, count).recount([pid]),
-                jobs=lambda *parts: {f"gone:{parts[-1]}"},
-                at_work_on=partial(settling.posts_at_work, self._store),
+                jobs=lambda pid, *more: {f"gone:{more[-1]}", AtWork(settling.posts_at_work, pid)},
             )
         ]
 
@@ -463,9 +464,7 @@ class ListingChecks(Searcher):
                 "{key} is not listed as it must",
                 self._settle,
                 read=only(_ask_entangled),
-                jobs=lambda *_: set(),
-                at_work_on=partial(settling.AtWork, self._store),
-                about=tuple,
+                jobs=lambda pid, author: {AtWork(settling.posts_at_work, pid), AtWork(people_at_work, author)},
             ),
             *map(self._entries, LISTINGS),
             self._check_of(
@@ -481,9 +480,15 @@ class ListingChecks(Searcher):
 
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
-        label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
-        check_of = partial(self._check_of, at_work_on=partial(settling.posts_at_work, self._store), about=itemgetter(1))
-        return check_of(label, kind, look, "{0} has {1}", self._remove, read=_listed)
+        return self._check_of(
+            f"entries of {kind.word}: that no post explains",
+            kind,
+            looking(self._store, _ask_unexplained),
+            "{0} has {1}",
+            self._remove,
+            read=_listed,
+            jobs=lambda _, pid: {AtWork(settling.posts_at_work, pid)},
+        )
 
     def orphans(self) -> list[Check]:
         label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)

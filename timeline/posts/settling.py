@@ -19,7 +19,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from accounts.community.sanctions import people_at_work
 from accounts.media.repository import Pictures
 from accounts.users.repository import ask_owners, is_deleted
 from retwis_site.jobs.outbox import Outbox, add_due, reconcile
@@ -394,7 +393,7 @@ def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AU
     pipe.execute()
 
 
-# ---- What is under way: doctor's checks leave it out.
+# ---- What is under way: doctor's checks leave it out, by `AtWork`.
 
 
 def posts_at_work(store: Store, under_way: Collection[str]) -> set[int]:
@@ -407,16 +406,6 @@ def posts_at_work(store: Store, under_way: Collection[str]) -> set[int]:
     named = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["reply_to", "quote"]), pids)
     others = [stored_id(keys.post(pid), text) for pid, fields in named.items() for text in fields]
     return {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
-
-
-class AtWork:
-    """As a container of a post and its author: whether a job is at work on the post, or on what counts the author."""
-
-    def __init__(self, store: Store, under_way: Collection[str]) -> None:
-        self._posts, self._people = posts_at_work(store, under_way), people_at_work(under_way)
-
-    def __contains__(self, one: object) -> bool:
-        return isinstance(one, tuple) and (one[0] in self._posts or one[1] in self._people)
 
 
 def tags_at_work(store: Store, under_way: Collection[str]) -> set[str]:

@@ -15,7 +15,7 @@ from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
-from retwis_site.store.ids import integer, stored_time
+from retwis_site.store.ids import integer, parse_id, stored_time
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Notice, NoticeKind, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
@@ -281,6 +281,14 @@ def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
 
 
 BLOCK = Relation(kind="block", truth=keys.blocked, afterwards=_part)
+
+
+def followed_at_work(_: Store, under_way: Collection[str]) -> set[int]:
+    """The people whose followers a job may be at work on: a follow of them, a block, which ends follows, or their
+    removal. For `AtWork`; no round trip."""
+    people = {FOLLOW.kind: 2, BLOCK.kind: 2, "gone": 1}  # how many such a job names
+    jobs = [job.split(":") for job in under_way]
+    return {uid for kind, *ids in jobs if people.get(kind) == len(ids) for id_ in ids if (uid := parse_id(id_))}
 
 
 class BlockedPeople(Repository):

@@ -15,6 +15,7 @@ from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance import lines
 from retwis_site.maintenance.checks import (
+    AtWork,
     Built,
     Check,
     Chunks,
@@ -38,7 +39,7 @@ from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may
 from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
-from timeline.relations.relations import BLOCK, FOLLOW, RELATIONS, REPOST, ask_is_repost, relations
+from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, followed_at_work, relations
 
 # ---- The file of a whole site
 
@@ -227,7 +228,7 @@ class RankingChecks(Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
     def inconsistencies(self) -> list[Check]:
-        check_of = partial(self._check_of, repair=self._recount, at_work_on=self._at_work_on)
+        check_of = partial(self._check_of, repair=self._recount, jobs=lambda uid, *_: {AtWork(followed_at_work, uid)})
         return [
             check_of(
                 "wrong counts in users_by_followers",
@@ -254,12 +255,6 @@ class RankingChecks(Searcher):
             self._store.zrem(keys.users_by_followers(), str(uid))
         else:
             Counts(self._store, RANKING).recount([uid])  # the user may have followers by now
-
-    def _at_work_on(self, under_way: Collection[str]) -> set[int]:
-        """The users that a job may be at work on: a follow of them, a block, which ends follows, or their removal."""
-        people = {FOLLOW.kind: 2, BLOCK.kind: 2, "gone": 1}  # how many such a job names
-        jobs = [job.split(":") for job in under_way]
-        return {uid for kind, *ids in jobs if people.get(kind) == len(ids) for id_ in ids if (uid := parse_id(id_))}
 
     def _followed(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users with followers whose count in the ranking is missing or wrong."""
@@ -440,9 +435,11 @@ class EdgeChecks(Searcher):
 
         label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
         repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
-        return self._check_of(
-            label, own, look, repair_all=repair, read=read_suspects, at_work_on=people_at_work, about=lambda one: one[1]
-        )
+
+        def jobs(number: int, member: int) -> set[str | AtWork]:
+            return {*own.explained_by(number, str(member)), AtWork(people_at_work, member)}
+
+        return self._check_of(label, own, look, repair_all=repair, read=read_suspects, jobs=jobs)
 
     def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
         """At most fifteen round trips for all together, and more as for `Edges.set`."""

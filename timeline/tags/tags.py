@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
 from retwis_site.features import Line, SiteLines
-from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
+from retwis_site.maintenance.checks import AtWork, Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes
@@ -320,31 +319,31 @@ class TagChecks(Searcher):
     before."""
 
     def inconsistencies(self) -> list[Check]:
-        check_of = partial(self._check_of, at_work_on=partial(tags_at_work, self._store))
         return [
-            check_of(
+            self._check_of(
                 "tags without a spelling",
                 keys.tag,
                 looking(self._store, _ask_unspelled),
                 "{0} has no spelling",
                 self._spell,
                 read=names_alone,
-                about=_tag_of,
+                jobs=lambda key: {AtWork(tags_at_work, _tag_of(key))},
             ),
-            check_of(
+            self._check_of(
                 "tags missing from tags_by_name",
                 keys.tags,
                 looking(self._store, _ask_unfound),
                 "tags_by_name lacks {0!r}",
                 lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
                 read=names_in,
+                jobs=lambda tag: {AtWork(tags_at_work, tag)},
             ),
-            check_of(
+            self._check_of(
                 "entries of tags_by_name that are no tag",
                 keys.tags_by_name,
                 looking(self._store, _ask_stray),
                 "tags_by_name has {0!r}",
-                about=folded,
+                jobs=lambda entry: {AtWork(tags_at_work, folded(entry))},
             ),
             self._check_of(
                 "entries of home_tags: missing from homes_of_tag:, or of a tag that is not followed",

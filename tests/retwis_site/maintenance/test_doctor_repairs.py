@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.maintenance import checks
-from retwis_site.maintenance.checks import confirmed, ids
+from retwis_site.maintenance.checks import AtWork, confirmed, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import without_gate
@@ -459,6 +459,24 @@ def test_the_outbox_is_read_again_only_for_what_its_last_jobs_do_not_explain(raw
     assert round_trips(lambda: confirm(2, 3)).round_trips == []
     raw.zadd("outbox", {"like:1:4:abc": 1})
     assert confirm(2, 3, 4, 5) == [5]
+
+
+def test_what_jobs_are_at_work_on_is_found_out_once_and_only_where_no_name_says_it(raw, store):
+    asked = []
+
+    def liked(_, under_way):
+        asked.append(under_way)
+        return {int(job.split(":")[2]) for job in under_way if job.count(":") == 2}
+
+    def confirm(*pids):
+        return confirmed(store, pids, list, lambda pid: {f"like:1:{pid}:abc", AtWork(liked, pid - 100)})
+
+    raw.zadd("outbox", {f"like:1:{pid}:abc": 1 for pid in (2, 3)})
+    assert confirm(2, 3) == []
+    assert asked == []
+    assert confirm(102, 103) == []
+    assert len(asked) == 1
+    assert confirm(104) == [104]
 
 
 def test_the_outbox_is_not_read_for_each_home_that_lacks_nothing(site, store, round_trips):
