@@ -113,8 +113,11 @@ def save_profile(store: Store, me: User, name: str, bio: str, facts: Sequence[Fa
 # ---- Looking: in threads, since a page may take all of DEADLINE. Meanwhile the worker goes on with other jobs.
 
 
+LinksOf = tuple[int, str, str]  # which links are looked at: a uid, the address of the profile, and the field `facts`
+
+
 class Look(NamedTuple):
-    """A look at the pages of one member, under way or just ended."""
+    """A look at the pages of one member, until its job has fetched the answer."""
 
     job: str  # which has begun it, and comes again for the answer
     began: int  # unix seconds
@@ -124,10 +127,10 @@ class Look(NamedTuple):
 MOST_LOOKS = 8  # in a worker
 PART_OF_A_TURN = 0.1  # that a job waits for an answer, before it comes again
 JUST_NOW = 5  # seconds
-_looks: dict[tuple[int, str, str], Look] = {}  # by uid, the address of the profile, and the field `facts`
-# By uid and the address of the profile: the fields of the user as this worker has just left them, and the unix second
-# in which it began to look. Of many saves at once the others need no look.
-_looked_at: Memory[tuple[int, str], tuple[list[str | None], int]] = Memory(size=1000, seconds=JUST_NOW)
+_looks: dict[LinksOf, Look] = {}
+# Of looks that have just ended: when they began, and the field `verified_links` as it was left. Of many saves at once
+# the others need no look.
+_ended: Memory[LinksOf, tuple[int, str | None]] = Memory(size=1000, seconds=JUST_NOW)
 
 
 def check_links(store: Store, claim: Claim) -> object:
@@ -140,11 +143,11 @@ def check_links(store: Store, claim: Claim) -> object:
     fields, saved = pipe.hmget(keys.user(uid), FIELDS), pipe.zscore(keys.outbox(claim.name), claim.name)
     pipe.execute()
     text, verified = fields.value
-    looked_at, began = _looked_at.get((uid, profile)) or ([], 0)
-    if looked_at == fields.value and (saved.value or 0) <= began:
+    asked = (uid, profile, text or "")
+    began, left = _ended.get(asked) or (-1, None)
+    if left == verified and (saved.value or 0) <= began:
         return True
-    since, asked = _verified_of(uid, verified), (uid, profile, text or "")
-    look = _looks.get(asked) or _begin(claim.name, now, asked)
+    since, look = _verified_of(uid, verified), _looks.get(asked) or _begin(claim.name, now, asked)
     if look is None or (look.job != claim.name and not look.answer.done()):
         claim.outbox.add_for_later(claim.name, LEASE)
         return PUT_OFF
@@ -159,11 +162,11 @@ def check_links(store: Store, claim: Claim) -> object:
     if right != since:
         verified = json.dumps(right)
         Users(store).write(uid, {"verified_links": verified})
-    _looked_at.put((uid, profile), ([text, verified], look.began))
+    _ended.put(asked, (look.began, verified))
     return store.hget(keys.user(uid), "facts") == text
 
 
-def _begin(job: str, began: int, asked: tuple[int, str, str]) -> Look | None:
+def _begin(job: str, began: int, asked: LinksOf) -> Look | None:
     """Begin a look. None while there are too many; one whose answer nobody has fetched, since another worker has its
     job, makes room."""
     if len(_looks) >= MOST_LOOKS:
