@@ -31,6 +31,7 @@ from timeline.api.entities import Entity, Profile, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.moderation.views import REPORTS
+from timeline.people.common import known_followers
 from timeline.people.directory import FollowPages, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden
@@ -39,7 +40,6 @@ from timeline.relations import relations
 from timeline.relations.actions import why_not_followed
 from timeline.relations.feature import BLOCKS, FOLLOWS
 from timeline.relations.relation import ask_among
-from timeline.timelines.profile import known_followers
 
 # ---- What the viewer and other people are to each other, and what changes it: follow, block, mute; and reports.
 

@@ -1,6 +1,5 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,15 +9,16 @@ from typing import Any, NamedTuple
 from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import Users, ask_people
+from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Handle, Question, Reading, Result, begun, rest, scored, trip
-from timeline.people.lists import KnownFollowers, ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
+from retwis_site.store.replies import Handle, Question, Reading, Result, both, rest, trip
+from timeline.people.common import Mine, ask_mine, foreseen_people
+from timeline.people.lists import ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
@@ -32,7 +32,6 @@ from timeline.posts.reading.post_reader import (
 from timeline.posts.reading.records import Record
 from timeline.posts.reading.visibility import (
     HIDDEN,
-    HiddenPeople,
     LatestActed,
     NoReposts,
     PostsBy,
@@ -42,19 +41,8 @@ from timeline.posts.reading.visibility import (
     ask_latest_acted,
 )
 from timeline.posts.repository import Posts
-from timeline.relations.relation import BlocksViewer, ask_standing
-from timeline.relations.relations import (
-    COMPARED,
-    FOLLOW_COUNTS,
-    MUTE,
-    Between,
-    FollowCounts,
-    InCommon,
-    ask_between,
-    ask_blocks,
-    ask_follow_counts,
-    follow_counts,
-)
+from timeline.relations.relation import BlocksViewer
+from timeline.relations.relations import FOLLOW_COUNTS, FollowCounts, follow_counts
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
@@ -120,18 +108,8 @@ class ProfilePage:
 
 
 SPARE = 9  # ids that are read besides those of a page, while it is not known which of them the tab leaves out
-FIRST_SHARED = 4  # uids that a comparison returns
-MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
-SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
-NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
-
-# By uid, how many followers a person had when a profile was shown last, and whom they followed, and one: 0 is no hint.
-# A page that knows which sets are the smaller ones reads them at once. 1 MB.
-_followers: Hints[int] = Hints(1 << 15)
-_following: Hints[int] = Hints(1 << 15)
-# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 250 KB.
-_compared: Memory[tuple[int, int], tuple["FollowsVersion", "Common"]] = Memory(size=250, seconds=5)
+NOT_MINE: Result[Mine | None] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
 
 # ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the
@@ -167,8 +145,7 @@ def _ask_foreseen(
     posts = [pid for pid in all_posts if pid not in known or known[pid].author.uid == me or pid in fresh]
     if me is None:
         return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
-    up_to, compared = _acted_unknown.get(me) or 0, _compared.get((me, them))
-    people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
+    up_to, people = _acted_unknown.get(me) or 0, (*shown.people, *foreseen_people(me, them))
     if min(all_posts, default=inf) > up_to:
         return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
     return pipe.ask(HIDDEN, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
@@ -249,7 +226,7 @@ class Profiles(Repository):
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
                 pipe.ask(_OWNER, them),
-                _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
+                ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 *(
                     _ask_foreseen(pipe, me, (them, tab), viewer.just_changed)
                     if before is None
@@ -265,24 +242,16 @@ class Profiles(Repository):
         if tab is Tab.POSTS:
             rules = [PostsToEveryone(person.uid, pinned)]
         pids, at_first = _of_tab((person.uid, tab), listed)
-        common = mine.cached if mine else None
-        to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not common else []
         reader = PostReader(self._store, viewer, rules, acted, person, foreseen=foreseen)
-        read = self._read(reader, pids, at_first, pinned, person, to_make, mine.smaller if mine else {})
+        pipe = self._store.pipeline()
+        joined, reading = ask_join_dates(pipe, [person]), _reading(pipe, reader, pids, at_first, pinned)
+        if mine:
+            read, relation = rest(pipe, both(reading, mine.relation(pipe, numbers.follows, acted.hidden)))
+        else:
+            read, relation = rest(pipe, reading), ViewerRelation(is_me=viewer.uid == person.uid)
         if before is None:
             _keep_shown((person.uid, tab), listed, read.found, reader)
-        if mine and read.common:
-            common = read.common
-            _keep_compared(mine, person.uid, numbers.follows, common)
-        relation = ViewerRelation(is_me=viewer.uid == person.uid)
-        if mine and common:
-            relation = ViewerRelation(
-                between=mine.between,
-                common_followers=common.followers.number,
-                common_following=common.following.number,
-                known=self._known(common.known, HiddenPeople(mine.uid, acted.hidden)),
-            )
-        about = ProfileTexts(bio, read.joined, facts, header)
+        about = ProfileTexts(bio, joined.value.get(person.uid), facts, header)
         older = read.filled.older
         if older is None and len(members) > most:  # of which the tab may leave out all
             older = read.filled.last or min(listed, default=None)
@@ -336,96 +305,25 @@ class Profiles(Repository):
         records = Posts(self._store).read({pid for pid in listed if before is None or pid < before})
         return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
-    def _read(
-        self,
-        reader: PostReader,
-        pids: list[int],
-        at_first: int,
-        pinned: int | None,
-        person: User,
-        comparisons: "Sequence[Comparison]",
-        smaller: Mapping[str, list[str]],
-    ) -> "_Read":
-        """What the later round trips of a profile say. None while all is cached, else those of `PostReader.reading`;
-        one more where not all `smaller` sets of the comparisons have been read, and those of another reading where the
-        first posts do not fill the page."""
-        pipe = self._store.pipeline()
-        first = pids[:at_first]
-        reading = begun(reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned]))
-        shared = {one: one.ask_shared(pipe, smaller[one.smaller]) for one in comparisons if one.smaller in smaller}
-        left = [one for one in comparisons if one not in shared]
-        read_later = _ask_smaller(pipe, left) if left else None
-        dates = ask_join_dates(pipe, [person])
-        pipe.execute()
-        found = rest(pipe, reading)
-        posts, shown_first = found.posts, None
-        if pinned is not None:
-            shown_first = next((post for post in posts if post.pid == pinned), None)
-            posts = [post for post in posts if post is not shown_first or pinned in first]
-        if read_later is not None:
-            members = read_later.value
-            shared |= {one: one.ask_shared(pipe, members[one.smaller]) for one in left}
-        further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
-        more = rest(pipe, reader.reading(pipe, further)).posts if further else []
-        pipe.execute()
-        filled = filled_page(pids, POSTS_A_PAGE, [*first, *further], [*posts, *more], [])
-        common = Common(*(shared[one].value for one in comparisons)) if comparisons else None
-        return _Read(found, filled, shown_first, dates.value.get(person.uid), common)
 
-    def _known(self, known: "Shared", hides: HiddenPeople) -> KnownFollowers | None:
-        """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted.
-        One round trip; none while these are cached."""
-        pipe = self._store.pipeline()
-        asked = ask_people(pipe, known.first)
-        hides.ask(pipe, set(known.first))
-        pipe.execute()
-        people, (_, muted, _) = asked.value, hides.read()
-        existing = [people[uid] for uid in known.first if uid in people and uid not in muted]
-        count = known.number.count - len(known.first) + len(existing)
-        if not count:
-            return None
-        named = tuple(existing[:MOST_NAMED])
-        return KnownFollowers(named, InCommon(count - len(named), known.number.exact))
-
-
-@dataclass(frozen=True, slots=True)
-class Mine:
-    """The viewer's side of a profile."""
-
-    uid: int
-    between: Between
-    counts: FollowCounts  # of the viewer
-    follows: "FollowsVersion"  # of the viewer
-    made: tuple["FollowsVersion", "Common"] | None  # the comparisons that are cached
-    smaller: Mapping[str, list[str]]  # by key, sets that were read for the comparisons
-
-    @property
-    def cached(self) -> "Common | None":
-        """The comparisons that were made while the viewer had these follows."""
-        return self.made[1] if self.made and self.made[0] == self.follows else None
-
-
-class FollowsVersion(NamedTuple):
-    """Tells whether somebody has followed or unfollowed anybody since. An unfollow makes the number smaller, and only a
-    new follow makes it larger again, with a newer time. So the same number and the same newest follow mean the same
-    follows, unless that follow is only seconds old."""
-
-    number: int
-    newest: tuple[tuple[str, float], ...]  # the uid and the time (unix seconds) of the newest follow; empty for nobody
-
-    def are_settled(self) -> bool:
-        return all(when < time.time() - SETTLED_AFTER for _, when in self.newest)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What the later round trips of a profile say."""
-
+class _Read(NamedTuple):
     found: Found  # of the ids that were read first
     filled: Filled
     pinned: Post | None
-    joined: int | None  # unix seconds
-    common: "Common | None"
+
+
+def _reading(pipe: Pipe, reader: PostReader, pids: list[int], at_first: int, pinned: int | None) -> Reading[_Read]:
+    """The posts of a page, and the pinned one. Round trips as for `PostReader.reading`, and those of another where the
+    first posts do not fill the page."""
+    first = pids[:at_first]
+    found = yield from reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned])
+    posts, shown_first = found.posts, None
+    if pinned is not None:
+        shown_first = next((post for post in posts if post.pid == pinned), None)
+        posts = [post for post in posts if post is not shown_first or pinned in first]
+    further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
+    more = (yield from reader.reading(pipe, further)).posts if further else []
+    return _Read(found, filled_page(pids, POSTS_A_PAGE, [*first, *further], [*posts, *more], []), shown_first)
 
 
 def _numbers(uid: int, replies: Sequence[Any]) -> Numbers:
@@ -444,143 +342,3 @@ def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, 
 
 
 _OWNER = Question(*NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", "header", *FIELDS), read=_owner)
-
-
-def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, FollowsVersion]:
-    *sizes, newest = replies
-    counts = follow_counts(me, sizes)
-    return counts, FollowsVersion(counts.following, tuple(scored(newest)))
-
-
-_FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0, "WITHSCORES"), read=_follows)
-
-
-def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
-    """Eleven commands, and two for each of the smaller sets, as far as they are foreseen."""
-    between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
-    made = _compared.get((me, them))
-    smaller = _ask_smaller(pipe, _foreseen_comparisons(me, them)) if made is None else None
-    return Result(lambda: Mine(me, between.value, *own.value, made, smaller.value if smaller else {}))
-
-
-# ---- Whom viewer and owner have in common.
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
-    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
-
-    smaller: str  # key
-    larger: str  # key
-    smaller_size: int
-
-    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
-        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
-        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
-
-        def read() -> list[str]:
-            left_out = set(unseen.value)
-            return [member for member in members.value if member not in left_out] if left_out else members.value
-
-        return Result(read)
-
-    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
-        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
-        scores = pipe.zmscore(self.larger, members) if members else None
-
-        def read() -> Shared:
-            pairs = zip(members, scores.value if scores else (), strict=True)
-            found = [member for member, score in pairs if score is not None]
-            uids = stored_ids(self.smaller, found)
-            first = tuple(sorted(uids)[:FIRST_SHARED])
-            return Shared(InCommon(len(uids), exact=self.smaller_size <= len(members)), first)
-
-        return Result(read)
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """The result of a comparison."""
-
-    number: InCommon
-    first: tuple[int, ...]  # at most FIRST_SHARED shared uids, lowest first: the oldest accounts
-
-
-def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
-    """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
-    if one_size <= other_size:
-        return Comparison(one, other, one_size)
-    return Comparison(other, one, other_size)
-
-
-def _ask_smaller(pipe: Pipe, comparisons: Collection[Comparison]) -> Result[dict[str, list[str]]]:
-    """By key, the smaller sets of these comparisons, which may share one. Two commands each."""
-    asked = {key: one.ask_smaller(pipe) for key, one in {one.smaller: one for one in comparisons}.items()}
-    return Result(lambda: {key: members.value for key, members in asked.items()})
-
-
-class Common(NamedTuple):
-    """The results of the comparisons of viewer and user: the followers of both, the users that both follow, and the
-    users that the viewer follows and that follow the user."""
-
-    followers: Shared
-    following: Shared
-    known: Shared
-
-
-def _comparisons(me: int, own: FollowCounts, them: int, theirs: FollowCounts) -> list[Comparison]:
-    """In the order of `Common`."""
-    return [
-        compare(keys.followers(me), own.followers, keys.followers(them), theirs.followers),
-        compare(keys.following(me), own.following, keys.following(them), theirs.following),
-        compare(keys.following(me), own.following, keys.followers(them), theirs.followers),
-    ]
-
-
-def _foreseen_comparisons(me: int, them: int) -> list[Comparison]:
-    """Those that a profile most likely makes, which is not known before the numbers are read. None when this process
-    does not know the numbers of both."""
-    own, theirs = _last_counts(me), _last_counts(them)
-    return _comparisons(me, own, them, theirs) if own and theirs else []
-
-
-def _last_counts(uid: int) -> FollowCounts | None:
-    following, followers = _following.get(uid), _followers.get(uid)
-    return FollowCounts(following - 1, followers - 1) if following and followers else None
-
-
-def _keep_compared(mine: Mine, them: int, their_counts: FollowCounts, common: Common) -> None:
-    _note_counts(mine.uid, mine.counts)
-    _note_counts(them, their_counts)
-    if mine.follows.are_settled():
-        _compared.put((mine.uid, them), (mine.follows, common))
-
-
-def _note_counts(uid: int, counts: FollowCounts) -> None:
-    _following.put(uid, counts.following + 1)
-    _followers.put(uid, counts.followers + 1)
-
-
-def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:
-    """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows, without
-    those whom the viewer mutes: as on their profiles. So there is nobody for a person who blocks the viewer, or whose
-    account is suspended or deleted. Three round trips, four with such followers. Raises NotSignedIn."""
-
-    def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, FollowCounts]]]:
-        mine, known = ask_follow_counts(pipe, me), ask_people(pipe, people)
-        theirs = {uid: (ask_follow_counts(pipe, uid), ask_blocks(pipe, me, uid)) for uid in people}
-        yield
-        shown = {uid for uid, (_, blocks) in theirs.items() if uid in known.value and not blocks.value.theirs}
-        return mine.value, {uid: counts.value for uid, (counts, _) in theirs.items() if uid in shown}
-
-    me, (own, theirs) = viewer.ask_as_user(reading)
-    comparisons = {
-        uid: compare(keys.following(me.uid), own.following, keys.followers(uid), counts.followers)
-        for uid, counts in theirs.items()
-    }
-    smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
-    shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller[one[1]]), comparisons.items())
-    first = {uid: found.first for (uid, _), found in shared.items()}
-    muted = answer(store, ask_standing, MUTE, me.uid, {one for some in first.values() for one in some})
-    return {uid: tuple(one for one in some if one not in muted) for uid, some in first.items()}

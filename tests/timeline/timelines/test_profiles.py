@@ -10,12 +10,13 @@ from retwis_site.store.client import answer
 from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from tests.support.stores.seam import before_part, each_moment
+from timeline.people.common import compare
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.visibility import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
-from timeline.timelines.profile import Pins, compare
+from timeline.timelines.profile import Pins
 
 
 def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, raw):
