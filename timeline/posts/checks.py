@@ -5,10 +5,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
-
-from django.utils.functional import cached_property
 
 from accounts.community.sanctions import people_at_work
 from accounts.users.checks import but_of_lost
@@ -20,7 +19,6 @@ from retwis_site.maintenance.checks import (
     Chunks,
     Finding,
     Searcher,
-    ask_damaged,
     confirmed,
     entries,
     ids,
@@ -36,15 +34,15 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
-from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each, handles
-from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_ids, stored_time
+from retwis_site.store.ids import nonce, parse_id, parse_number, stored_ids, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery, Readers
+from timeline.posts.evidence import Evidence, Written, jobs_on_own
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
 from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
@@ -53,61 +51,18 @@ from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exi
 
 
 UpdatesEntry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
-_author_of = itemgetter(1)  # of a `Written`
 PLACE = ("reply_to", "root", "above")  # fields of a reply
 TOGETHER = 50  # posts that are put back together, well within the lease of their jobs
 
 
-class Written(NamedTuple):
-    """A post, perhaps one that was never published."""
-
-    pid: int
-    author: int  # uid; 0: it has none
-
-
-def _jobs_on_own(one: Written) -> set[str]:
-    return keys.updates.explained_by(one.author, str(one.pid))
-
-
-class Traces(NamedTuple):
-    """What a published post leaves behind, but its listings."""
-
-    author_exists: Reply[bool]
-    in_lists: list[Reply[int | None]]
-    bad_entries: Reply[int]
-    damaged: Result[bool]
-    reactions: list[Reply[int]]
-    look: Result[settling.PostLook]  # it leads to the listings
-
-    @property
-    def prove(self) -> bool:
-        """Whether they prove that the post was published."""
-        in_list = any(place.value is not None for place in self.in_lists)
-        return in_list or self.damaged.value or any(one.value for one in (self.bad_entries, *self.reactions))
-
-
-def _ask_traces(pipe: Pipe, one: Written) -> Traces:
-    pid, author = one
-    return Traces(
-        pipe.hexists(keys.user(author), "username"),
-        [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))],
-        pipe.zcount(keys.updates(author), str(pid), str(pid)),
-        ask_damaged(pipe, keys.updates(author)),
-        # Not replies and quotes: these outlive a deletion, which a server may have lost.
-        [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))],
-        settling.ask_look(pipe, settling.written_by(author, [pid])),
-    )
-
-
-class PostChecks(Searcher):
-    """Searches the posts. One that is missing from its author's `updates:` is lost when it was listed before. Else it
-    is an orphan: its request died before the commit, no page shows it, and `cleanup` removes it. A repair relies on the
-    checks before it."""
+class LostPosts(Searcher):
+    """Searches `updates:`: entries that match no post, and published posts that it lacks. A repair relies on the checks
+    before it."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
+        self._evidence = Evidence(store)
         self._missing = array("q")  # posts that are missing from their author's `updates:`
-        self._suspects: list[int] = []  # posts that look like orphans
         self._readers = Readers(set(), set())  # of the posts that were put back
         self._noted: set[int] = set()  # the authors of whom the store has a note that they have losses
 
@@ -115,10 +70,10 @@ class PostChecks(Searcher):
         missing = self._check_of(
             "posts missing from their author's updates:",
             keys.post,
-            self._lost,
+            lambda pids: self._evidence.split(pids)[0],
             f"{keys.updates.only_key}:{{1}} lacks {{0}}",
             repair_all=self._put_back,
-            jobs=lambda *one: _jobs_on_own(Written(*one)),
+            jobs=lambda *one: jobs_on_own(Written(*one)),
         )
         return [
             self._check_of(
@@ -130,19 +85,6 @@ class PostChecks(Searcher):
                 read=members,
             ),
             replace(missing, find=self._look_for_losses, at_end=partial(self._all_lost, missing)),
-        ]
-
-    def orphans(self) -> list[Check]:
-        return [
-            Check("orphaned post: hashes", (keys.post,), self._suspected, self._orphaned),
-            self._check_of(
-                "deleted posts without replies and without an expiry",
-                keys.post,
-                looking(self._store, _ask_lasting),
-                "{key}",
-                lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
-                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
-            ),
         ]
 
     def adoption(self) -> list[Check]:
@@ -186,24 +128,11 @@ class PostChecks(Searcher):
 
     # ---- lost posts
 
-    def _lost(self, pids: Sequence[int]) -> list[Written]:
-        """Posts that were published and are missing from their author's `updates:`.
-
-        Only timelines, listings, likes and reposts tell such a post from an orphan: all of them come after the commit.
-        An author of whom one post was published and is missing has lost entries, so all missing posts of that author
-        are lost.
-        """
-        unlisted = self.unlisted(pids)
-        listed = self.were_listed(unlisted)
-        return [one for one in unlisted if one in listed]
-
     def _look_for_losses(self, names: list[str]) -> Chunks:
         """Finds nothing: a post that is put back drops lists, which tell of the losses of others. So all are looked at
         before the first is put back."""
         for pids in ids(self._store, names):
-            unlisted = self.unlisted(pids)
-            self.were_listed(unlisted)
-            self._missing.extend(one.pid for one in unlisted)
+            self._missing.extend(one.pid for one in chain(*self._evidence.split(pids)))
             yield []
 
     def _all_lost(self, missing: Check) -> Chunks:
@@ -214,59 +143,11 @@ class PostChecks(Searcher):
         Delivery(self._store).drop_homes_of(self._readers)
         for_each(self._store, lambda pipe, author: queue_end_losses(pipe, keys.updates(author)), self._noted)
 
-    def unlisted(self, pids: Sequence[int]) -> list[Written]:
-        """The posts that are not deleted and are missing from their author's `updates:`. Two round trips."""
-        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
-        written = [
-            Written(pid, stored_id(keys.post(pid), author) or 0)
-            for pid, (author, deleted) in stored.items()
-            if deleted is None
-        ]
-        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one.author), str(one.pid)), written)
-        return [one for one, score in scores.items() if score is None]
-
-    def were_listed(self, missing: Sequence[Written]) -> set[Written]:
-        """Those of these missing posts that are in a timeline or in a listing, that somebody likes or reposts, for
-        which `updates:` has a bad entry, or had any, or of whose author another post is known to be lost. None of an
-        author who does not exist: it could not be put back. Two round trips, and once those that find the authors with
-        losses in the global timeline; where others are found, those of `_authors_of_missing`: once for all, because it
-        reads the whole outbox."""
-        asked = handles(self._store, _ask_traces, missing)
-        asked = {one: traces for one, traces in asked.items() if traces.author_exists.value}
-        pipe = self._store.pipeline()
-        in_listings = {
-            one: [pipe.zscore(key, str(one.pid)) for key in traces.look.value.seen[one.pid].stands_in]
-            for one, traces in asked.items()
-        }
-        pipe.execute()
-        proven = {
-            one
-            for one, traces in asked.items()
-            if traces.prove or any(score.value is not None for score in in_listings[one])
-        }
-        losses = self._authors_with_losses if asked else set()  # before the first repair: then nobody can tell
-        losses.update(self._authors_of_missing([one.pid for one in proven if one.author not in losses]))
-        return proven | {one for one in asked if one.author in losses}
-
-    @cached_property
-    def _authors_with_losses(self) -> set[int]:
-        """The authors with a post that is in the global timeline and missing from their `updates:`. `were_listed`
-        adds those of whom other things tell it."""
-        timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
-        listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
-        return self._authors_of_missing(listed)
-
-    def _authors_of_missing(self, pids: Sequence[int]) -> set[int]:
-        """The authors of those of these posts that are missing from their `updates:`, and on which no job is at work. A
-        post may have been published or deleted since it was looked at."""
-        missing = confirmed(self._store, self.unlisted(pids), self.unlisted, _jobs_on_own, itemgetter(0))
-        return {one.author for one in missing}
-
     def _put_back(self, lost: Sequence[Written]) -> None:
         """Deliver posts again, but for the homes: this adds them to `updates:`. Each has a job, which a worker finishes
         when this process dies. The losses of all authors are noted before: what has told of them may be gone then, and
         the other posts would be taken for orphans."""
-        noted = self._authors_with_losses - self._noted
+        noted = self._evidence.authors_with_losses - self._noted
         for_each(self._store, lambda pipe, author: queue_note_losses(pipe, keys.updates(author)), noted)
         self._noted |= noted
         for some in batches([one.pid for one in lost], TOGETHER):
@@ -277,7 +158,41 @@ class PostChecks(Searcher):
             self._readers.authors.update(readers.authors)
             self._readers.tags.update(readers.tags)
 
-    # ---- orphans
+    # ---- an official database
+
+    def _not_adopted(self, names: list[str]) -> Chunks:
+        """Posts with an author that are missing from the author's `updates:`."""
+        for pids in ids(self._store, names):
+            lacking = [one for one in self._evidence.unlisted(pids) if one.author]
+            if lacking:
+                what = f"post {lacking[0].pid}, and {len(lacking) - 1} more"
+                yield [Finding(what, partial(self._list, lacking), len(lacking))]
+
+    def _list(self, posts: Sequence[Written]) -> None:
+        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one.author), {str(one.pid): one.pid}), posts)
+
+
+class OrphanedPosts(Searcher):
+    """Searches posts that were never published: the request died before the commit, and no page shows them. `cleanup`
+    removes them, and what is left of deleted posts."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._evidence = Evidence(store)
+        self._suspects: list[int] = []  # posts that look like orphans
+
+    def orphans(self) -> list[Check]:
+        return [
+            Check("orphaned post: hashes", (keys.post,), self._suspected, self._orphaned),
+            self._check_of(
+                "deleted posts without replies and without an expiry",
+                keys.post,
+                looking(self._store, _ask_lasting),
+                "{key}",
+                lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
+                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
+            ),
+        ]
 
     def _suspected(self, names: list[str]) -> Chunks:
         """Note the `post:` hashes that are in no `updates:`. A store that is being seeded has none."""
@@ -309,9 +224,7 @@ class PostChecks(Searcher):
     def _unproven_of(self, pids: Sequence[int]) -> list[Written]:
         """The posts missing from their author's `updates:` that nothing tells to have been published. Without a repost
         that stands: the checks of relations put it back. Without posts of a lost account."""
-        unlisted = self.unlisted(pids)
-        listed = self.were_listed(unlisted)
-        suspects = but_of_lost(self._store, [one for one in unlisted if one not in listed], _author_of)
+        suspects = but_of_lost(self._store, self._evidence.split(pids)[1], itemgetter(1))
         of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one.pid), "repost_of"), suspects)
         stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one.author), of[one] or ""), suspects)
         return [one for one in suspects if stands[one] != one.pid]
@@ -337,19 +250,6 @@ class PostChecks(Searcher):
         orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
         named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
         return [Finding(key, partial(move_away, self._store, key)) for key in named]
-
-    # ---- an official database
-
-    def _not_adopted(self, names: list[str]) -> Chunks:
-        """Posts with an author that are missing from the author's `updates:`."""
-        for pids in ids(self._store, names):
-            lacking = [one for one in self.unlisted(pids) if one.author]
-            if lacking:
-                what = f"post {lacking[0].pid}, and {len(lacking) - 1} more"
-                yield [Finding(what, partial(self._list, lacking), len(lacking))]
-
-    def _list(self, posts: Sequence[Written]) -> None:
-        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one.author), {str(one.pid): one.pid}), posts)
 
 
 def at_work_on(pid: int) -> set[str]:

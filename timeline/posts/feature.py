@@ -8,7 +8,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts import repository
-from timeline.posts.checks import CountChecks, ListingChecks, PostChecks
+from timeline.posts.checks import CountChecks, ListingChecks, LostPosts, OrphanedPosts
 from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.pictures import PostPictureChecks, ask_picture_use, finish_removal, settle_pictures
@@ -42,8 +42,8 @@ FEATURE = Feature(
     put_off={},
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
-    searchers=(PostChecks, PostPictureChecks, ListingChecks, CountChecks),
-    adoption=lambda store: PostChecks(store).adoption(),
+    searchers=(LostPosts, OrphanedPosts, PostPictureChecks, ListingChecks, CountChecks),
+    adoption=lambda store: LostPosts(store).adoption(),
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
     recount=repository.recount_posts,

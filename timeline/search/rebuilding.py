@@ -21,7 +21,8 @@ from retwis_site.store.chunks import AT_ONCE, batches, in_order
 from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import LARGEST_ID, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
-from timeline.posts.checks import PostChecks, at_work_on
+from timeline.posts.checks import at_work_on
+from timeline.posts.evidence import Evidence
 from timeline.search import index
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew
@@ -275,5 +276,5 @@ class IndexChecks(checks.Searcher):
             for pid, of_post in terms.items()
             if any(pid not in found[ranges.value.of(pid), term] for term in of_post)
         ]
-        on_their_way = {pid for pid, _ in PostChecks(self._store).unlisted(missed)}  # or they never come
+        on_their_way = {pid for pid, _ in Evidence(self._store).unlisted(missed)}  # or they never come
         return [pid for pid in missed if pid not in on_their_way]

@@ -25,8 +25,8 @@ from tests.support.stored_keys import everything, follower_counts, name_entries,
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_each_round_trip, killed_before_write
 from timeline.posts import checks as post_checks
-from timeline.posts.checks import PostChecks, Written
 from timeline.posts.entities import PostDeleted
+from timeline.posts.evidence import Evidence, Written
 from timeline.posts.repository import Posts
 from timeline.relations import upkeep as edge_checks
 from timeline.relations.relations import Bookmarks, Follows, Likes
@@ -379,11 +379,11 @@ def deleted(store):
 def test_what_happens_to_a_post_while_doctor_looks_tells_of_no_losses(site, store, happens):
     site.hset("post:50", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})
     site.zrem("updates:1", 3)
-    checks = PostChecks(store)
-    assert checks.unlisted([3]) == [(3, ALICE)]
+    evidence = Evidence(store)
+    assert evidence.unlisted([3]) == [(3, ALICE)]
     happens(store)
     site.rpush("timeline", "3")
-    assert checks.were_listed([Written(3, ALICE), Written(50, ALICE)]) == {(3, ALICE)}
+    assert evidence.published([Written(3, ALICE), Written(50, ALICE)]) == {(3, ALICE)}
 
 
 def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_trips(raw, capsys, round_trips):
@@ -499,7 +499,7 @@ def test_the_jobs_of_one_store_explain_nothing_in_another(raw, store):
 
 def test_a_post_deleted_while_doctor_reads_it_is_no_error(site, store, capsys, monkeypatch):
     """It is deleted between the two reads, and its job is finished by the second."""
-    real = PostChecks.were_listed
+    real = Evidence.published
 
     def read_then_delete(self, missing):
         answer = real(self, missing)
@@ -509,7 +509,7 @@ def test_a_post_deleted_while_doctor_reads_it_is_no_error(site, store, capsys, m
         return answer
 
     site.zrem("updates:1", 3)
-    monkeypatch.setattr(PostChecks, "were_listed", read_then_delete)
+    monkeypatch.setattr(Evidence, "published", read_then_delete)
     assert doctor(capsys)[:2] == (0, {})
 
 

@@ -22,7 +22,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 from timeline.account_data.download import export
 from timeline.account_data.restoring import NamedPost, named
-from timeline.posts.checks import PostChecks
+from timeline.posts.checks import OrphanedPosts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HomeTags
@@ -291,7 +291,7 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
     publish(raw, store, bob, "Hello")
 
     def clean_up():
-        for finding in findings_of(store, PostChecks(store).orphans(), "orphaned post: hashes"):
+        for finding in findings_of(store, OrphanedPosts(store).orphans(), "orphaned post: hashes"):
             finding.repair()
 
     for number in range(40):

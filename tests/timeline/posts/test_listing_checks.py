@@ -11,7 +11,7 @@ from tests.support.command_output import LOST, doctor, findings_of, said
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything, publish, without_damaged
 from tests.support.stored_posts import write_posts
-from timeline.posts.checks import CountChecks, PostChecks, counts_of_posts
+from timeline.posts.checks import CountChecks, LostPosts, counts_of_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -183,7 +183,7 @@ def test_a_post_in_a_listing_that_is_put_back_first_keeps_no_other_lost_post_fro
     site.zrem("updates:2", 1, 3)
     site.lrem("timeline", 0, 1)
     site.delete("posts:1", "posts:2")
-    _, lost = PostChecks(store).inconsistencies()
+    _, lost = LostPosts(store).inconsistencies()
     assert [chunk for name in ("post:3", "post:1") for chunk in lost.find([name])] == [[], []]
     for finding in chain.from_iterable(lost.at_end()):
         finding.repair()
