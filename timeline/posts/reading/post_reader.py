@@ -6,7 +6,7 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from math import inf
 from operator import is_not
 from typing import NamedTuple
@@ -100,6 +100,23 @@ def ask_stored(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Stored]]:
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
+class Asker(NamedTuple):
+    """Who reads the posts of a page, and what this request has read before."""
+
+    me: int | None  # None: a visitor
+    rules: Sequence[visibility.Rule]  # those that ask about people
+    acted: visibility.LatestActed
+    people: Mapping[int, User]
+    foreseen: Foreseen
+    fresh: Collection[int]  # posts that are read even when they are cached
+    about_authors: Callable[[Pipe, Collection[int]], object] | None  # asks for more about the authors of the posts
+
+    def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
+        """Ask what the rules must know about people."""
+        for rule in self.rules:
+            rule.ask(pipe, people)
+
+
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 
 
@@ -120,25 +137,23 @@ class PostReader:
         read; it is not read again. `at_most`: no more posts are returned by all calls of `read` together. `foreseen`:
         what this request has read because the last visit needed it."""
         self._store = store
-        self.rules = rules
-        self.people = {**foreseen.people}
+        self._rules = rules
+        self._page_of = None if page_of is None else page_of.uid
+        self._at_most = inf if at_most is None else at_most
+        self._shown: set[int] = set()  # the posts that the page has by now
+        people = {**foreseen.people}
         if page_of is not None:
-            self.people |= keep_people([page_of])
-        self.page_of = None if page_of is None else page_of.uid
+            people |= keep_people([page_of])
         self.me: int | None = None
         if isinstance(user := viewer.user, User):
             self.me = user.uid
-            self.people[user.uid] = user
+            people[user.uid] = user
         self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
         if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
-            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, self.page_of),)
-        self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
+            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, self._page_of),)
+        asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
+        self._asker = Asker(self.me, asking, acted, people, foreseen, viewer.just_changed, viewer.about_authors)
         self.acted = acted
-        self.fresh = viewer.just_changed  # read even when they are cached
-        self.at_most = inf if at_most is None else at_most
-        self.shown: set[int] = set()  # the posts that the page has by now
-        self.foreseen = foreseen
-        self.about_authors = viewer.about_authors
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -157,19 +172,17 @@ class PostReader:
         """
         whole: dict[int, Post] = {}
         if not self.rules_of_viewer:  # what a card may name depends on whom the viewer hides
-            foreseen = self.foreseen.stored
-            whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self.fresh)
-        parts = _Parts(self, whole)
-        parts.ask(pipe, [pid for pid in pids if pid not in whole], ())
-        yield
-        parts.note_replies()
+            foreseen = self._asker.foreseen.stored
+            whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self._asker.fresh)
+        parts = _Parts(self._asker, whole)
+        yield from parts.read(pipe, [pid for pid in pids if pid not in whole], ())
         for _ in range(STEPS if parts.has_news else 0):  # of posts that are known, all that they name was asked for
             posts, people = parts.not_asked_for(pids)
             if not posts and not people:
                 break
-            parts.ask(pipe, posts, people)
-            yield
-            parts.note_replies()
+            yield from parts.read(pipe, posts, people)
+        if parts.own or parts.unsure:
+            self.needed = Needed((*self.needed.posts, *parts.own), (*self.needed.acted, *parts.unsure))
         made = parts.put_together()
         existing = seen = made | whole
         if made:
@@ -186,20 +199,15 @@ class PostReader:
                 keep_whole(of_others)
             seen |= rest_of_list
         listed = [seen[pid] for pid in pids if pid in seen]
-        for rule_of_page in self.rules:
+        for rule_of_page in self._rules:
             listed = rule_of_page.visible(listed)
         shown = self._for_page(listed, seen, parts.acted)
         return Found(pids, shown, parts.dead(pids), existing, parts)
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
-        self.ask_rules(pipe, people)
-        return ask_people(pipe, people - self.people.keys())
-
-    def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
-        """Ask what the rules must know about people."""
-        for rule in self.asking:
-            rule.ask(pipe, people)
+        self._asker.ask_rules(pipe, people)
+        return ask_people(pipe, people - self._asker.people.keys())
 
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
@@ -211,7 +219,7 @@ class PostReader:
         if self.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
             reposted = {made[pid].links.repost_of for pid in pids if pid in made}
             return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
-        return {self.page_of}
+        return {self._page_of}
 
     def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
@@ -225,7 +233,7 @@ class PostReader:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
         has done with the posts that were asked for."""
         found: dict[int, tuple[Post, Post]] = {}
-        room = self.at_most - len(self.shown)
+        room = self._at_most - len(self._shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
             post, pid, repost_of = entry, entry.pid, entry.links.repost_of
@@ -234,12 +242,12 @@ class PostReader:
                 if original is None or original.links.repost_of is not None:
                     continue
                 post, pid = original, original.pid
-            if pid in self.shown or (pid not in found and len(found) == room):
+            if pid in self._shown or (pid not in found and len(found) == room):
                 continue
             found.setdefault(pid, (post, entry))
             if repost_of is not None:
                 reposted_by.setdefault(pid, {})[entry.author] = None
-        self.shown.update(found)
+        self._shown.update(found)
         quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
         acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
         shown = [
@@ -291,22 +299,24 @@ class Found(NamedTuple):
 class _Parts:
     """What a page knows by now of its posts, and of the posts and people that they name."""
 
-    def __init__(self, reader: PostReader, whole: dict[int, Post]) -> None:
-        self._reader = reader
+    def __init__(self, asker: Asker, whole: dict[int, Post]) -> None:
+        self._asker = asker
         self._whole = whole
         self._cached: dict[int, Post] = {}
         self.stored: dict[int, Stored] = {}  # of posts that are not cached
-        self._asked_posts: Result[dict[int, Stored]] | None = None
         self._records: dict[int, Record | None] = {}
         self._read_before: dict[int, Record] = {}  # posts that are not cached, as this process has read them last
         self.has_news = False  # whether one of the records is another than that
         self._uids: set[int] = set()  # the people that were asked for
-        self.people = reader.people.copy()
-        self.acted: dict[int, Acted] = dict(reader.foreseen.acted)
+        self.people = {**asker.people}
+        self.acted: dict[int, Acted] = dict(asker.foreseen.acted)
+        self.own: list[int] = []  # posts of the viewer that were read
+        self.unsure: list[int] = []  # posts of which the latest likes and reposts did not say all
 
-    def ask(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> None:
-        """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
-        me, fresh, foreseen = self._reader.me, self._reader.fresh, self._reader.foreseen.stored
+    def read(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> Reading[None]:
+        """Read posts and people, and those that the posts name, as far as this process knows them. One round trip."""
+        asker = self._asker
+        me, fresh, foreseen = asker.me, asker.fresh, asker.foreseen.stored
         uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
             pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
@@ -336,59 +346,49 @@ class _Parts:
                     named += posts
                     uids.update(persons)
             pids = named
-        self._asked_posts = ask_stored(pipe, to_read) if to_read else None
+        asked_posts = ask_stored(pipe, to_read) if to_read else None
         uids -= self._uids
         self._uids |= uids
-        if self._reader.asking:
+        if asker.rules:
             known = {post.author.uid for post in self._whole.values()}
             known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
-            self._reader.ask_rules(pipe, uids | known)
-        unknown = uids - self._reader.people.keys()
-        self._asked_people = ask_people(pipe, unknown) if unknown else None
-        if self._reader.about_authors is not None:
+            asker.ask_rules(pipe, uids | known)
+        unknown = uids - asker.people.keys()
+        asked_people = ask_people(pipe, unknown) if unknown else None
+        if asker.about_authors is not None:
             authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
-            self._reader.about_authors(pipe, authors)
-        self._asked_acted = self._ask_acted(pipe, asked)
+            asker.about_authors(pipe, authors)
+        asked_acted = None if me is None or asker.acted.are_all else self._ask_acted(pipe, me, asked)
+        yield
+        if asked_posts is not None:
+            new = self._note(asked_posts.value)
+            self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
+        if asked_people is not None:
+            self.people |= asked_people.value
+        if asked_acted is not None:
+            self.acted |= asked_acted.value
 
     @cached_property
     def _quoted(self) -> dict[int, Post]:
         """What the posts that are cached whole quote."""
         return {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
 
-    def _ask_acted(self, pipe: Pipe, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
+    def _ask_acted(self, pipe: Pipe, me: int, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked. `others`: posts that are not cached whole."""
-        self._unknown: Sequence[int] = ()
-        me, asked = self._reader.me, self._reader.foreseen.asked
-        if me is None or self._reader.acted.are_all:
-            return None
+        latest, asked = self._asker.acted, self._asker.foreseen.asked
         known = self._whole | self._quoted
-        self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
-        unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
+        unsure = latest.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
+        self.unsure += unsure
+        unknown = [pid for pid in unsure if pid not in asked] if asked else unsure
         return visibility.ask_acted(pipe, me, unknown) if unknown else None
-
-    def note_replies(self) -> None:
-        """Note what the last round trip says."""
-        if self._asked_posts is not None:
-            new = self._note(self._asked_posts.value)
-            self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-        if self._unknown:
-            own, acted, *_ = self._reader.needed
-            self._reader.needed = Needed(own, (*acted, *self._unknown))
-        if self._asked_people is not None:
-            self.people |= self._asked_people.value
-        if self._asked_acted is not None:
-            self.acted |= self._asked_acted.value
 
     def _note(self, stored: Mapping[int, Stored]) -> dict[int, Record | None]:
         """The records of posts that were read."""
         found = records_of(stored)
         self.stored |= stored
         self._records |= found
-        me, (own, acted, *_) = self._reader.me, self._reader.needed
-        mine = [pid for pid, one in found.items() if one is not None and one.uid == me]
-        if mine:
-            self._reader.needed = Needed((*own, *mine), acted)
+        self.own += [pid for pid, one in found.items() if one is not None and one.uid == self._asker.me]
         return found
 
     def not_asked_for(self, pids: Sequence[int]) -> tuple[list[int], list[int]]:
