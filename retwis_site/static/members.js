@@ -28,6 +28,7 @@ async function act(button) {
   if (!newer) return goTo(url); // another page, such as the login
   const older = document.querySelector(`#${post.id} .acts > .${kind}`); // none when the list has changed meanwhile
   if (older) replace(older, newer);
+  noteChange(post.id, url);
   showMessages(page);
 }
 
@@ -38,6 +39,7 @@ async function follow(button) {
   const [older, newer] = [document.getElementById(id), page.getElementById(id)];
   if (!newer) return goTo(url);
   if (older) replace(older, newer);
+  noteChange(id, url);
   showMessages(page);
   for (const counts of document.querySelectorAll("[id^=counts-]")) {
     const newest = page.getElementById(counts.id);
@@ -56,6 +58,46 @@ async function follow(button) {
   showStream(home.page);
   you.replaceWith(home.page.getElementById("you"));
 }
+
+// ---- what was done on another page is shown after Back, too: browsers show a page as it was left
+
+const changesKey = `changes:${siteTop.slice(1)}`; // sites on one host have one storage
+const MOST_CHANGES = 20; // one question each, of those that the page shows
+
+const changesNoted = () => JSON.parse(sessionStorage.getItem(changesKey) ?? "[]");
+
+/** Note that a post, or a button that follows, has changed. `address`: a page that shows it. */
+function noteChange(id, address) {
+  const others = changesNoted().filter((change) => change.id !== id);
+  sessionStorage.setItem(changesKey, JSON.stringify([...others, { id, address, at: Date.now() }].slice(-MOST_CHANGES)));
+}
+
+/** Show what has changed since the page was left. */
+async function showChanges(since) {
+  for (const { id, address } of changesNoted().filter(({ id: its, at }) => at > since && document.getElementById(its))) {
+    const { ok, page } = await ask(address);
+    if (ok && isOtherSession(page)) return location.reload();
+    const [older, newer] = [document.getElementById(id), page.getElementById(id)];
+    if (!older || !newer) continue;
+    if (!older.matches(".post")) replace(older, newer);
+    else
+      for (const one of newer.querySelectorAll(".acts > *")) {
+        const same = older.querySelector(`.acts > .${one.classList[0]}`);
+        if (same && !same.isEqualNode(one)) replace(same, one);
+      }
+  }
+}
+
+let leftAt = 0;
+addEventListener("pagehide", () => {
+  leftAt = Date.now();
+});
+addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted && visit?.type !== "back_forward") return;
+  closeMenus();
+  poll();
+  showChanges(leftAt);
+});
 
 // ---- menus: one is open at a time, and a click elsewhere, Escape or Tab beyond it closes it: it would cover the focus.
 // ---- "More" and "Repost" lead to a page of choices. What that page chooses from opens as a menu below the link.
@@ -242,6 +284,12 @@ function cancelEdit(link) {
   sessionStorage.removeItem(draftOf(link.closest("form")));
   location.assign(link.href);
 }
+
+// A form that changes a post has its text as it was before, where the browser has kept it after it was sent.
+addEventListener("pageshow", ({ persisted }) => {
+  const form = document.querySelector(".composer");
+  if (persisted && form && !discardOf(form) && sessionStorage.getItem(sentDraft) === draftOf(form)) location.reload();
+});
 
 const TEXTS = ".composer textarea[name=body]";
 // "Post" and "Quote" lead to a page for the text, which begins behind what stands in it: what one typed there were keys.
