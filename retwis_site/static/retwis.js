@@ -103,21 +103,27 @@ addEventListener("beforeunload", () => {
   isLeft = true;
 });
 
-/** Lead to a page, unless the user goes to one. */
+let isOffline = false; // the device has no connection, and what was asked last had no answer
+
+/** Lead to a page, unless the user goes to one. Offline, this page stays: the other one would be the browser's error. */
 function goTo(address) {
-  if (!isLeft) location.assign(address);
+  if (isOffline) showError(texts.unreachable);
+  else if (!isLeft) location.assign(address);
 }
 
-/** Ask the site. Returns whether it has answered well (`ok`), the `page`, its address (`url`), and a sentence that says
- * why not (`why`). Without an answer, or with a part of one, the page is empty. */
+/** Ask the site. Returns whether it has answered well (`ok`), its `status`, the `page`, its address (`url`), and a
+ * sentence that says why not (`why`). Without an answer, or with a part of one, the page is empty and the status 0. */
 async function ask(address, sent = {}) {
   try {
     // By this header the site knows that a part of this page changes: it leads to the post, or to the person.
     const answer = await fetch(address, { ...sent, headers: { "HX-Request": "true" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    return { ok: answer.ok, url: answer.url, page, why: page.querySelector("h1 + p")?.textContent ?? texts.failed };
+    isOffline = false;
+    const { ok, status, url } = answer;
+    return { ok, status, url, page, why: page.querySelector("h1 + p")?.textContent ?? texts.failed };
   } catch {
-    return { ok: false, url: address, page: document.implementation.createHTMLDocument(), why: texts.unreachable };
+    isOffline = !navigator.onLine;
+    return { ok: false, status: 0, url: address, page: document.implementation.createHTMLDocument(), why: texts.unreachable };
   }
 }
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import post
+from tests.browser.support.steps import post, stayed, stays
 from tests.support.stored_keys import publish
 
 READY = "() => navigator.serviceWorker.ready.then(({ active }) => active.state)"
@@ -33,3 +33,30 @@ def test_offline_there_is_one_page_and_nothing_that_people_wrote(window, store, 
     page.get_by_role("link", name="Try again").click()
     expect(page).to_have_url("/timeline/")
     expect(post(page, "Seen only online")).to_be_visible()
+
+
+def test_what_needs_the_site_says_so_and_the_page_stays(page, store, raw, alice, console):
+    for number in range(25):
+        publish(raw, store, alice, f"Number {number}.")
+    page.reload()
+    console.expects_no_connection()
+    stays(page)
+    page.context.set_offline(True)
+    card = post(page, "Number 24.")
+    for link in ("More", "Reply", "Repost"):
+        card.get_by_role("link", name=link, exact=True).click()
+        said_alone(page)
+    page.get_by_role("link", name="Older posts").click()
+    said_alone(page)
+    stayed(page)
+    page.context.set_offline(False)
+    page.get_by_role("link", name="Older posts").click()
+    expect(post(page, "Number 0.")).to_be_visible()
+    stayed(page)
+
+
+def said_alone(page):
+    """The page says that it has not reached the site. The next time it says so anew."""
+    message = page.get_by_role("status").get_by_text("The site could not be reached. Try again in a moment.")
+    expect(message).to_be_visible()
+    message.evaluate("it => it.remove()")
