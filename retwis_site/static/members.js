@@ -303,7 +303,7 @@ document.addEventListener("input", ({ target }) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
-  if (event.target.matches(TEXTS)) event.target.form.requestSubmit();
+  if (event.target.matches(".composer textarea")) event.target.form.requestSubmit(); // also in a description
 });
 document.addEventListener("submit", ({ target, submitter }) => {
   if (!target.matches(".composer")) return;
@@ -483,7 +483,7 @@ function changePictures(form, name, value) {
     const stillWaits = waits();
     part.open = true;
     part.setAttribute("aria-busy", "true");
-    const { page, why } = await load(form.action, { method: "POST", body });
+    const { status, page, why } = await load(form.action, { method: "POST", body });
     part.removeAttribute("aria-busy");
     const answer = page.querySelector(".composer details.attach");
     refusePictures(part, answer?.querySelectorAll(":scope > .message") ?? [errorMessage(why)]);
@@ -492,7 +492,9 @@ function changePictures(form, name, value) {
     form.elements.body.required = !fields.length; // pictures need no text
     // The first picture without a description gets the focus, unless the user does something else by now.
     if (answer && stillWaits()) (fields.find((field) => !field.value) ?? fields.at(-1) ?? part.querySelector("summary")).focus();
-    putFiles(form, (unshown.get(form) ?? []).filter((file) => !files.includes(file))); // the form can be sent without the refused
+    const others = (unshown.get(form) ?? []).filter((file) => !files.includes(file));
+    if (status && status < 500) putFiles(form, others); // the form can be sent without the refused
+    else if (!others.length) unshown.delete(form); // without an answer they stay chosen, until others are chosen
   });
   return lastChange;
 }

@@ -72,6 +72,14 @@ def test_a_picture_that_was_chosen_before_the_scripts_came_is_added(page):
     expect(page.get_by_label("Up to four pictures")).to_have_js_property("value", "")
 
 
+def test_ctrl_enter_in_a_description_posts(page):
+    choose(page, "By keyboard", [RED])
+    described(page, 1).fill("Something red")
+    described(page, 1).press("Control+Enter")
+    said(page, "Posted.")
+    expect(post(page, "By keyboard").get_by_role("img", name="Something red")).to_be_visible()
+
+
 def test_pictures_need_no_text(page):
     page.goto("/compose/")
     page.get_by_text("Pictures", exact=True).click()
@@ -256,6 +264,25 @@ def test_an_upload_whose_answer_breaks_off_can_be_repeated(page):
     expect(page.get_by_role("alert")).to_have_text("The site could not be reached. Try again in a moment.")
     upload.set_input_files(RED)
     expect(described(page, 1)).to_be_focused()
+
+
+def test_pictures_that_did_not_reach_the_site_stay_chosen(page, console):
+    console.expects(503, "/post/")
+    composer(page).fill("Both of them")
+    page.get_by_role("link", name="Pictures").click()
+    away = lambda route: route.fulfill(status=503, content_type="text/html", body="<h1>Away</h1><p>Try again.")  # noqa: E731
+    page.route("**/post/", away)
+    page.get_by_label("Up to four pictures").set_input_files([RED])
+    expect(page.get_by_role("alert")).to_have_text("Try again.")
+    page.unroute("**/post/")
+    page.get_by_role("button", name="Add").click()
+    expect(described(page, 1)).to_be_visible()
+    page.route("**/post/", away)
+    page.get_by_label("Up to four pictures").set_input_files([TALL])
+    expect(page.get_by_role("alert")).to_have_text("Try again.")
+    page.unroute("**/post/")
+    send(page)
+    expect(post(page, "Both of them").get_by_role("img")).to_have_count(2)
 
 
 def test_text_from_a_word_processor_is_pasted_as_text(page):
