@@ -29,7 +29,7 @@ from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn, Refused, Role, User, Verified
 from accounts.users.html import drawn, header_address, portrait
-from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, as_display_name
 from accounts.users.repository import Users
 from retwis_site.http.cookies import keep_choice
 from retwis_site.rendering.dates import Moment, moment
@@ -187,10 +187,15 @@ class Swatch(NamedTuple):
     is_chosen: bool
 
 
+class DisplayNameField(ShortTextField):
+    def to_python(self, value: Any) -> str:
+        return as_display_name(super().to_python(value))
+
+
 class ProfileForm(PictureForm):
     """The display name, the bio, the picture, and its colour where it is of initials."""
 
-    name = ShortTextField(
+    name = DisplayNameField(
         LONGEST_DISPLAY_NAME,
         label=gettext_lazy("Display name"),
         help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),

@@ -62,6 +62,7 @@ _PLAIN = str.maketrans(
 # Characters of a name or a bio with its marks apart from their letters. A longer line is too long for each field, and
 # stays as it is: marks in the wrong order take as many steps as their number squared.
 LONGEST_LINE = 1000
+_AT_SIGNS = "@\uff20\ufe6b \u200c\u200d"  # what looks like one, with spaces and what nobody sees between them
 
 
 def in_one_line(text: str) -> str:
@@ -77,6 +78,12 @@ def in_one_line(text: str) -> str:
     if len(line) <= LONGEST_LINE:
         line = unicodedata.normalize("NFC", line)
     return line if is_visible(_MARKS.sub("", line)) else ""
+
+
+def as_display_name(text: str) -> str:
+    """A display name as it is stored: `in_one_line`, without at signs before it. A person without a display name is
+    shown as `@username`, so a name such as `@ann` would pass for ann where no username stands beside it."""
+    return in_one_line(in_one_line(text).lstrip(_AT_SIGNS))  # a mark that stood on an at sign is no name
 
 
 def folded(name: str) -> str:

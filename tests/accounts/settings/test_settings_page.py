@@ -44,6 +44,19 @@ def test_no_other_field_of_the_account_changes(browser, alice, raw):
     assert raw.hgetall("user:1") == before | FORM
 
 
+@pytest.mark.parametrize("typed", ["@bob", "＠bob", "﹫ @bob", "\u200d@bob", "\u202e@\u200cbob"])
+def test_a_display_name_cannot_pass_for_another_persons_username(member, raw, typed):
+    """In a notification no username stands beside it."""
+    assert member.post(URL, {**FORM, "name": typed}).status_code == 302
+    assert raw.hget("user:1", "name") == "bob"
+
+
+@pytest.mark.parametrize("typed", ["@", "@ ＠", "@\u0301"])
+def test_a_display_name_of_at_signs_is_none(member, raw, typed):
+    assert member.post(URL, {**FORM, "name": typed}).status_code == 302
+    assert not raw.hget("user:1", "name")
+
+
 def test_the_name_and_the_bio_may_be_empty(member, raw):
     member.post(URL, FORM)
     assert member.post(URL, {"name": "", "bio": ""}).status_code == 302

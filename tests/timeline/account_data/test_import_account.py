@@ -60,7 +60,7 @@ def posts_of(raw, uid):
 def test_a_new_account_gets_the_posts_with_their_dates_and_a_password(raw, download, typed, browser, capsys):
     typed(f"{PASSWORD}\n")
     about = {"language": "de", "colour": "red", "needs_alt": "2023-11-14T22:13:20Z"}
-    import_account(download(TWO, name="Alice L.", bio="I fell.", **about))
+    import_account(download(TWO, name="@Alice L.", bio="I fell.", **about))
     assert posts_of(raw, 1) == [(1, "1700000001", "sooner"), (2, "1700000002", "later")]
     profile = raw.hmget("user:1", "username", "name", "bio", "language", "colour", "needs_alt")
     assert profile == ["Alice", "Alice L.", "I fell.", "de", "red", "1700000000"]

@@ -14,7 +14,7 @@ from accounts.management.people import new_password
 from accounts.signing_in.forms import valid_username
 from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, User
-from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, in_one_line
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, as_display_name, in_one_line
 from accounts.users.repository import Users
 from retwis_site.features import Line
 from retwis_site.management.base import StoreCommand
@@ -118,7 +118,7 @@ def _owner(store: Store, name: str) -> User | None:
 def _complete_profile(store: Store, user: User, account: Line, facts: Sequence[Fact]) -> None:
     """Set the display name, the bio, the facts, the language, the colour and what is said of pictures where the account
     has none."""
-    name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
+    name = user.name or as_display_name(account["name"][:LONGEST_DISPLAY_NAME])
     fields = ["bio", "language", "needs_alt", "facts"]
     bio, language, needs_alt, own_facts = store.hmget(keys.user(user.uid), fields)
     new_facts = stored(facts) if facts and not own_facts else None
