@@ -32,6 +32,7 @@ from retwis_site.server.processes import run_anywhere
 from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import digest_of
 from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.schema import NotAdopted
 
 T = TypeVar("T")
 
@@ -207,6 +208,8 @@ class RedisBackend:
     def _verified(self, username: str, password: str) -> Verified | None:
         sessions = Sessions(connect())
         uid = Users(connect()).find_typed(username)
+        if connect().is_foreign:  # its passwords are no hashes. Where limits count, their write was refused before
+            raise NotAdopted
         stored = answer(connect(), ask_stored_password, uid) if uid is not None else None
         forms = forms_of(password)
         if uid is None or stored is None:

@@ -51,6 +51,16 @@ class NotFilled(StoreError):
     """The store has a part of a site."""
 
 
+class NotAdopted(StoreReadOnly):
+    """The official Retwis has written this store: the site only reads it."""
+
+    def __str__(self) -> str:
+        return (
+            "the store takes no writes: the official Retwis has written it. Turn it into one of this site with "
+            "`manage.py adopt`; docs/adopting.md says what that does."
+        )
+
+
 def examine(store: Store) -> StoreState:
     """What kind of store it is. One round trip; one more for one without `schema`, and up to three more where a key has
     the wrong type. Raises StoreError.
@@ -187,7 +197,4 @@ class Gate:
                 "or set REDIS_URL to another store"
             )
         elif self.is_foreign and not READS.issuperset(commands):
-            raise StoreReadOnly(
-                "the store takes no writes: the official Retwis has written it. Turn it into one of this site with "
-                "`manage.py adopt`; docs/adopting.md says what that does."
-            )
+            raise NotAdopted

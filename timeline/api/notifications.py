@@ -362,7 +362,8 @@ def markers(call: Call) -> object:
 
 
 def _markers(call: Call, asked: Collection[str]) -> dict[str, Entity]:
-    """https://docs.joinmastodon.org/entities/Marker/ `version` grows; integers of some apps have 32 bits."""
+    """https://docs.joinmastodon.org/entities/Marker/ `version` is a second, since integers of some apps
+    have 32 bits."""
     _, (seen, noticed, rows) = call.viewer.ask_as_user(_ask_markers)
     found: dict[str, Entity] = {}
     if "home" in asked and seen is not None:

@@ -83,6 +83,15 @@ def test_a_form_gets_a_503_and_changes_nothing(gated, php, client, raw, settings
     assert everything(raw) == before
 
 
+def test_without_limits_a_login_with_the_right_password_is_a_503_too(gated, php, browser, raw, settings, caplog):
+    settings.THROTTLE = False
+    before = everything(raw)
+    form = {"username": "Amelia", "password": "amelia's own words"}
+    assert "can only be read right now" in page_of(browser().post("/login/", form), 503)
+    assert "manage.py adopt" in caplog.text
+    assert everything(raw) == before
+
+
 def test_every_write_is_refused(gated, php):
     with pytest.raises(StoreReadOnly, match=r"manage\.py adopt"):
         gated.set("x", "1")
