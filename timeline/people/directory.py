@@ -8,6 +8,8 @@ from enum import StrEnum
 from math import inf
 from typing import Literal, NamedTuple
 
+import regex
+
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
@@ -261,7 +263,7 @@ def ask_candidates(pipe: Pipe, query: str) -> Result[Candidates]:
     """Who has the name `query`, from `search_query`, and to whom the entries lead that begin with the folded query or
     with its words. Three commands, and one for each of up to WORDS_ASKED words."""
     prefix = folded(query)
-    words = list(dict.fromkeys(prefix.split()))
+    words = list(dict.fromkeys(_words_of(prefix)))
     owner = ask_owner(pipe, query)
     exact = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
     beginning = _ask_beginning(pipe, prefix, PREFIX_ENTRIES)
@@ -316,6 +318,15 @@ def after_prefix(prefix: str) -> str:
     return "+"
 
 
+_around_words = regex.compile(r"^\p{P}+|\p{P}+$")
+
+
+def _words_of(prefix: str) -> list[str]:
+    """The words of a folded query; of several, without the punctuation around each: `walker, ann`, `ann (she`."""
+    words = prefix.split()
+    return words if len(words) == 1 else [bare for word in words if (bare := _around_words.sub("", word))]
+
+
 LAST_CODE_POINT = 0x10FFFF
 SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
 
@@ -327,7 +338,8 @@ def _matches(user: User, prefix: str) -> bool:
     def is_found(text: str) -> bool:
         return any(ending.startswith(text) for ending in found_by)
 
-    return is_found(prefix) or all(is_found(word) for word in prefix.split())
+    words = _words_of(prefix)
+    return is_found(prefix) or (bool(words) and all(map(is_found, words)))
 
 
 def _is_called(user: User, name: str) -> bool:
