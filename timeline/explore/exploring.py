@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.client import Repository, Store, answer, answers, handles
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers, handles
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import trip
+from retwis_site.store.replies import Reply, trip
 from timeline.people.lists import Suggested, Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
@@ -104,7 +104,7 @@ MOST_COUNTED = 500  # of the people who like a post, and of those who repost it
 
 def best_posts(store: Store, posts: Sequence[Record], now: float) -> Best:
     """The best of these posts of the last day; of the last week, when no post of the day has FEWEST_PEOPLE. One round
-    trip, two for the week. Each has at most 80 commands, whose replies have at most 40,000 ids."""
+    trip, two for the week. Each has at most 160 commands, whose replies have at most 80,000 ids."""
     best = _best(store, posts, now, DAY)
     if best:
         return Best(best, of_the_week=False)
@@ -134,15 +134,19 @@ def _heaviest(posts: Sequence[Record], people: Mapping[int, int], now: float) ->
 
 
 def _people(store: Store, posts: Sequence[Record]) -> dict[int, int]:
-    """By id, how many different people have liked or reposted each post, without its author. Of each kind, at most
-    MOST_COUNTED are counted. One round trip, none without posts."""
+    """By id, how many different people have liked or reposted each post, without its author and those whom no number
+    counts. Of each kind, at most MOST_COUNTED are counted. One round trip, none without posts."""
+
+    def ask(pipe: Pipe, pid: int) -> list[Reply[list[str]]]:
+        of = keys.liked_by(pid), keys.reposted_by(pid)
+        return [pipe.zrevrange(key, 0, MOST_COUNTED - 1) for key in (*of, *map(keys.unseen, of))]
+
     authors = {post.pid: str(post.uid) for post in posts}
-    asked = handles(
-        store,
-        lambda pipe, pid: [pipe.zrevrange(of(pid), 0, MOST_COUNTED - 1) for of in (keys.liked_by, keys.reposted_by)],
-        authors,
-    )
-    return {pid: len({*likers.value, *others.value} - {authors[pid]}) for pid, (likers, others) in asked.items()}
+    found = {pid: [set(each.value) for each in asked] for pid, asked in handles(store, ask, authors).items()}
+    return {
+        pid: len((likers - unseen_likers | others - unseen_others) - {authors[pid]})
+        for pid, (likers, others, unseen_likers, unseen_others) in found.items()
+    }
 
 
 # ---- The tags of the week: those that more people use than usual.

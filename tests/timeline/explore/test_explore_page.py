@@ -4,11 +4,14 @@ import time
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
 from accounts.users.accounts import AccountDeletion
-from accounts.users.entities import User
+from accounts.users.entities import State, User
+from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, post_ids, text_of
+from tests.support.people import register
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
 from timeline.explore import exploring
 from timeline.posts.repository import Posts
@@ -134,6 +137,23 @@ def test_the_author_does_not_count(store, raw, alice, bob):
     assert best(store).pids == ()
 
 
+@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
+def test_people_whom_staff_has_hidden_do_not_count(store, raw, alice, bob, carol, state):
+    """As in the numbers below a post: else whoever is suspended for buying likes stays ahead by them."""
+    for uid in range(4, 9):
+        register(store, f"user{uid}")
+    for pid, uids in ((1, range(3, 9)), (2, (2, 3, 4))):
+        write_recent(raw, pid)
+        like(raw, pid, *uids)
+        repost(raw, pid, *uids)
+    assert best(store).pids == (1, 2)
+    for uid in range(5, 9):
+        Sanctions(store).impose(uid, state, "bought")
+    drain(store, "worker")
+    assert raw.hmget("post:1", "likes", "reposts") == ["2", "2"]
+    assert best(store).pids == (2, 1)
+
+
 def test_an_older_post_needs_more_people(store, raw, alice):
     write_recent(raw, 1, ago=6 * HOUR)
     write_recent(raw, 2)
@@ -213,7 +233,7 @@ def test_few_posts_of_many_are_counted(store, raw, alice, round_trips):
     posts = exploring.sample(store)
     recorded = round_trips(lambda: exploring.best_posts(store, posts, time.time()))
     assert len(recorded.round_trips) == 1
-    assert len(recorded.commands) == 2 * exploring.MOST_POSTS
+    assert len(recorded.commands) == 4 * exploring.MOST_POSTS
     assert {command[-1] for command in recorded.commands} == {exploring.MOST_COUNTED - 1}
 
 
