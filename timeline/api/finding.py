@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -28,7 +29,7 @@ from timeline.people.lists import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import TagFollows
-from timeline.search.query import BadQuery, Scope, parse
+from timeline.search.query import BadQuery, ByPerson, PostRole, Scope, parse
 from timeline.search.searching import begin
 from timeline.search.views import NOTHING_MEANT, ask_no_names, counted
 from timeline.tags.tags import NoSuchTag, Tag, ask_chosen_tag, ask_viewers_tag, followed_tags, tags_named
@@ -134,15 +135,15 @@ def _part(call: Call) -> slice:
 def _statuses(call: Call, typed: str) -> tuple[list[Entity], int | None]:
     """As the page of the search, one page at most, and the `max_id` that leads on; None where it has ended. `min_id`
     leaves out what is not newer."""
-    author, above = call.sent.id("account_id"), call.sent.id("min_id") or 0
-    if author is not None:
-        people = Users(connect()).people([author])
-        if author not in people:
-            return [], None
-        typed = f"from:{people[author].username} {typed}"  # behind it, an open quote would take it in
+    uid, above = call.sent.id("account_id"), call.sent.id("min_id") or 0
+    author = None if uid is None else Users(connect()).people([uid]).get(uid)
+    if uid is not None and author is None:
+        return [], None
     statuses = Statuses(call)
     try:
         query = parse(typed)
+        if author is not None:  # an adopted name may have spaces, which `from:` in a text has not
+            query = replace(query, wanted=(ByPerson(PostRole.FROM, author.username), *query.wanted))
         found, _ = begin(connect(), call.viewer, query, Scope.EVERYONE, call.sent.id("max_id"), ask_no_names)
     except BadQuery:
         return [], None

@@ -2,6 +2,9 @@
 
 import time
 
+import pytest
+
+from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
 from tests.support.stored_posts import like, repost, write_indexed, write_recent
 from timeline.relations.relations import BlockedPeople, Follows, Likes
@@ -38,6 +41,18 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, app, bob):
     assert status == app.json("GET", "/api/v1/statuses/2")
     assert (status["favourited"], status["account"]["acct"]) == (True, "bob")
     assert App().json("GET", SEARCH, {"q": "bread"})["statuses"][0]["favourited"] is False
+
+
+@pytest.mark.parametrize("name", ["Carol of the Wells", "me", '"Bob"'])
+def test_posts_of_an_account_are_found_whatever_its_adopted_name_is(store, raw, alice, app, bob, name):
+    raw.hset("users", mapping={name: bob.user.uid, name.lower(): bob.user.uid})
+    raw.hset(f"user:{bob.user.uid}", "username", name)
+    write_indexed(raw, store, alice.user.uid, {1: "rye bread"})
+    write_indexed(raw, store, bob.user.uid, {2: "white bread"})
+    Memory.clear_all()
+    for typed in ("bread", ""):
+        found = app.json("GET", SEARCH, {"q": typed, "type": "statuses", "account_id": bob.user.uid})
+        assert [one["id"] for one in found["statuses"]] == ["2"]
 
 
 def test_a_link_leads_on_through_the_posts_of_a_search(store, raw, alice, app, bob, carol, monkeypatch):
