@@ -198,7 +198,7 @@ def written_terms(word: Word) -> set[str]:
     """The terms under which a word of a post stands in the index."""
     if not word.is_run:
         return {stem_key(word.folded)}
-    return {letter for letter in word.folded if letter.isalnum()} | set(_pairs(word.folded))
+    return _letters(word.folded) | set(_pairs(word.folded))
 
 
 def asked_terms(word: Word) -> set[str]:
@@ -206,7 +206,12 @@ def asked_terms(word: Word) -> set[str]:
     run."""
     if not word.is_run:
         return {stem_key(word.folded)}
-    return set(_pairs(word.folded)) or {word.folded}
+    return set(_pairs(word.folded)) or _letters(word.folded)
+
+
+def _letters(run: str) -> set[str]:
+    """Without the signs that stand above and below letters."""
+    return {letter for letter in run if letter.isalnum()}
 
 
 def _pairs(run: str) -> Iterator[str]:
