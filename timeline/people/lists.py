@@ -275,6 +275,7 @@ def ask_listed(
 
 VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first
+MOST_UNSEEN = 1000  # people that each voter follows and whom staff has hidden; there may be more
 MOST_FOLLOWED = 100  # users from the top of the ranking
 NEWEST = 30  # users, when there is no ranking
 ENOUGH = 5  # people that a user follows; then a home with posts suggests no others
@@ -294,9 +295,10 @@ class Suggestions(Repository):
 
     def for_user(self, me: int, count: int = 5, first: Collection[int] = ()) -> list[Suggested]:
         """At most `count` people that `me` does not follow. Each person that `me` follows votes for the people that
-        they follow. The candidates with the most votes come first, among equals the one with more followers. After
-        them come the most followed users or, without a ranking as in a foreign database, the newest users. Of those
-        with votes one voter is named. `first`: the uids of people who come before all others.
+        they follow, but for those whom staff has hidden. The candidates with the most votes come first, among equals
+        the one with more followers. After them come the most followed users or, without a ranking as in a foreign
+        database, the newest users. Of those with votes one voter is named. `first`: the uids of people who come before
+        all others.
 
         At most four round trips. For a user that follows no one two, or three without a ranking.
         """
@@ -334,10 +336,14 @@ class Suggestions(Repository):
         pipe.execute()
         followed = [] if me is None or following is None else stored_ids(keys.following(me), following.value)
         voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
+        unseen = {key: pipe.zrange(key, 0, MOST_UNSEEN - 1) for key in map(keys.unseen, map(keys.following, followed))}
         owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
         pipe.execute()
         voted = {voter: stored_ids(keys.following(voter), members.value) for voter, members in voters.items()}
         votes = Counter(chain.from_iterable(voted.values()))
+        for key, members in unseen.items():
+            for hidden in stored_ids(key, members.value):
+                del votes[hidden]  # nobody is shown them, and there may be more of them than are loaded
         # The latest followed voter is the last one here, so it stays.
         voter_for = {uid: voter for voter in reversed(voted) for uid in voted[voter]}
         ranked = stored_ids(keys.users_by_followers(), most_followed.value)

@@ -6,7 +6,9 @@ from collections import Counter
 import pytest
 from django.core.management import call_command
 
-from accounts.users.entities import User
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State, User
+from retwis_site.jobs.worker import drain
 from retwis_site.store import kinds
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
@@ -127,6 +129,23 @@ def test_people_whom_the_user_hides_take_no_place_of_others(store, raw):
     raw.zadd("muted:1", {str(uid): "+inf" for uid in range(3, 30)})
     raw.zadd("blocked:1", {str(uid): LONG_AGO for uid in range(30, 45)})
     assert sorted(suggested(store, 1)) == [45, 46, 47, 48, 49]
+
+
+@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
+def test_people_whom_staff_has_hidden_take_no_place_of_others(store, raw, state):
+    """More of them than are loaded besides, and each is followed by more people whom the user follows."""
+    ring = range(10, 12 + lists.SPARE + 5)
+    add_users(raw, 1, 2, 3, 4, *ring)
+    for friend in (2, 3):
+        follow(raw, 1, friend)
+        for uid in ring:
+            follow(raw, friend, uid)
+    follow(raw, 3, 4)
+    assert 4 not in suggested(store, 1)
+    for uid in ring:
+        Sanctions(store).impose(uid, state, "bought")
+    drain(store, "worker")
+    assert suggested(store, 1) == [4]
 
 
 def test_a_suggestion_says_who_follows_that_person_or_how_many_do(browser, store, alice, bob, carol):
