@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.protocols.small_site import Acts
+from tests.support.protocols.community import StaffActs
 from timeline.posts import checks as post_orphans
 
 
@@ -16,5 +16,5 @@ def cleanup_waits_for_nobody(monkeypatch):
 
 @pytest.fixture
 def acts(store):
-    """What people do on the small site."""
-    return Acts(store)
+    """What people and staff do on the small site."""
+    return StaffActs(store)

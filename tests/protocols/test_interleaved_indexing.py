@@ -129,12 +129,11 @@ def test_an_edit_between_two_parts_of_a_workers_job_is_found(acts, store, raw, f
 
 
 def test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found(acts, store, raw, first):
-    for _ in range(examples(ROUNDS)):
-        for step in each_moment():
-            first()
-            running = Rebuilding(store)
-            running.begin()
-            acts.post(BOB)()
-            with before_part(step, lambda running=running: deque(running)):
-                drain(store, "worker")
-            assert_all_are_found(store, raw, step)
+    for step in each_moment(rounds=ROUNDS):
+        first()
+        running = Rebuilding(store)
+        running.begin()
+        acts.post(BOB)()
+        with before_part(step, lambda running=running: deque(running)):
+            drain(store, "worker")
+        assert_all_are_found(store, raw, step)

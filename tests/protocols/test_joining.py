@@ -75,16 +75,15 @@ def test_an_application(store, raw, step):
 
 def test_who_applies_again_while_old_refusals_go_is_not_forgotten(store, raw):
     refused = Application("Dora", "argon2$hash", "First.", 5, int(time.time()) - KEPT - 60)
-    for _ in range(examples(20)):
-        for step in each_moment():
-            raw.flushall()
-            raw.hset("applications", "dora", joining.stored_application(refused))
-            with before_part(step, lambda: Applications(store).apply("Dora", "argon2$hash", "Again.")):
-                Applications(store).apply("erik", "argon2$hash", "Me too.")
-            finish_jobs(store, raw)
-            waiting = {one.username for one in Applications(store).all()}
-            assert waiting == ({"Dora", "erik"} if step.has_come else {"erik"}), step
-            assert raw.zcard("applicants") == len(waiting), step
+    for step in each_moment(rounds=20):
+        raw.flushall()
+        raw.hset("applications", "dora", joining.stored_application(refused))
+        with before_part(step, lambda: Applications(store).apply("Dora", "argon2$hash", "Again.")):
+            Applications(store).apply("erik", "argon2$hash", "Me too.")
+        finish_jobs(store, raw)
+        waiting = {one.username for one in Applications(store).all()}
+        assert waiting == ({"Dora", "erik"} if step.has_come else {"erik"}), step
+        assert raw.zcard("applicants") == len(waiting), step
 
 
 def test_who_applies_again_while_cleanup_removes_the_old_refusal_is_not_forgotten(store, raw):
@@ -108,17 +107,16 @@ def test_of_two_who_apply_for_the_name_of_an_old_refusal_the_first_one_waits(sto
         except NameTaken:
             taken.append(why)
 
-    for _ in range(examples(20)):
-        for step in each_moment():
-            raw.flushall()
-            raw.hset("applications", "dora", joining.stored_application(refused))
-            taken = []
-            with before_part(step, partial(apply, "First.", taken)):
-                apply("Second.", taken)
-            finish_jobs(store, raw)
-            [waiting] = Applications(store).all()
-            assert waiting.why not in taken, step
-            assert len(taken) == step.has_come, step
+    for step in each_moment(rounds=20):
+        raw.flushall()
+        raw.hset("applications", "dora", joining.stored_application(refused))
+        taken = []
+        with before_part(step, partial(apply, "First.", taken)):
+            apply("Second.", taken)
+        finish_jobs(store, raw)
+        [waiting] = Applications(store).all()
+        assert waiting.why not in taken, step
+        assert len(taken) == step.has_come, step
 
 
 @pytest.mark.parametrize("step", range(19))

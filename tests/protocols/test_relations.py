@@ -174,16 +174,15 @@ def test_no_count_makes_the_hash_of_a_post_that_expires(store, raw, verb):
 @pytest.mark.parametrize("between", ["unset", "set by another"])
 @each_verb
 def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, case, verb, between):
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_small_site(raw)
-            if verb == "unset":
-                case.set(store, ALICE)()
-            other = case.unset(store, ALICE) if between == "unset" else case.set(store, CAROL)
-            with seam.before_part(step, other):
-                case.change(store, verb, ALICE)()
-            assert noted(raw) == [], step
-            assert_relations_agree(raw, step)
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_small_site(raw)
+        if verb == "unset":
+            case.set(store, ALICE)()
+        other = case.unset(store, ALICE) if between == "unset" else case.set(store, CAROL)
+        with seam.before_part(step, other):
+            case.change(store, verb, ALICE)()
+        assert noted(raw) == [], step
+        assert_relations_agree(raw, step)
 
 
 def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, raw):
@@ -202,43 +201,40 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
 
 @each_with_mirror
 def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store, raw, case):
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_small_site(raw)
-            if case.relation.target.is_person:
-                acts.leave(BOB)()
-            else:
-                acts.delete(BOB, BOBS_POST)()
-            seam.killed_before_part(step, case.set(store, ALICE))
-            finish_jobs(store, raw)
-            call_command("cleanup", stdout=io.StringIO())  # removes the hash of a repost that was killed before its job
-            assert_relations_agree(raw, step)
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_small_site(raw)
+        if case.relation.target.is_person:
+            acts.leave(BOB)()
+        else:
+            acts.delete(BOB, BOBS_POST)()
+        seam.killed_before_part(step, case.set(store, ALICE))
+        finish_jobs(store, raw)
+        call_command("cleanup", stdout=io.StringIO())  # removes the hash of a repost that was killed before its job
+        assert_relations_agree(raw, step)
 
 
 @each_with_mirror
 def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_nothing(store, raw, case):
     """alice follows bob before: a block ends that, too."""
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_small_site(raw)
-            CASES["follow"].set(store, ALICE)()
-            seam.killed_before_part(step, case.set(store, ALICE))
-            case.unset(store, ALICE)()
-            finish_jobs(store, raw)
-            assert_relations_agree(raw, step)
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_small_site(raw)
+        CASES["follow"].set(store, ALICE)()
+        seam.killed_before_part(step, case.set(store, ALICE))
+        case.unset(store, ALICE)()
+        finish_jobs(store, raw)
+        assert_relations_agree(raw, step)
 
 
 @each_with_mirror
 def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(acts, store, raw, case):
     is_person = case.relation.target.is_person
     deletion = acts.leave(BOB) if is_person else acts.delete(BOB, BOBS_POST)
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_small_site(raw)
-            case.set(store, ALICE)()
-            seam.killed_before_part(step, deletion)
-            finish_jobs(store, raw)
-            assert_relations_agree(raw, step)
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_small_site(raw)
+        case.set(store, ALICE)()
+        seam.killed_before_part(step, deletion)
+        finish_jobs(store, raw)
+        assert_relations_agree(raw, step)
 
 
 # ---- removals

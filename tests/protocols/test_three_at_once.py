@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import Roles
 from accounts.community.sanctions import AppealedAlready, NothingImposed, SanctionChanged, Sanctions
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions, ask_stored_password
@@ -46,23 +45,19 @@ def make_frozen(store, raw):
     return raw.hget("user:3", "state_act")
 
 
-def impose(store, state, by, shown=None):
-    return partial(Sanctions(store).impose, CAROL, state, f"by {by}", by=by, shown=shown)
-
-
 FORMS = {
-    "lift": lambda store, shown: partial(Sanctions(store).lift, CAROL, MODERATOR, "By the form.", shown),
-    "impose": lambda store, shown: impose(store, State.HIDDEN, MODERATOR, shown),
+    "lift": lambda acts, shown: acts.lift(MODERATOR, shown=shown),
+    "impose": lambda acts, shown: acts.impose(State.HIDDEN, shown=shown),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_form_that_dies_has_ended_no_sanction_that_came_meanwhile(store, raw, form):
+def test_a_form_that_dies_has_ended_no_sanction_that_came_meanwhile(acts, store, raw, form):
     for step in moments():
         for kill in each_moment():
             shown = make_frozen(store, raw)
-            with before_part(step, impose(store, State.SUSPENDED, OTHER)):
-                killed_before_part(kill, attempt(FORMS[form](store, shown), SanctionChanged))
+            with before_part(step, acts.impose(State.SUSPENDED, OTHER)):
+                killed_before_part(kill, attempt(FORMS[form](acts, shown), SanctionChanged))
                 make_due(raw)
             finish_all_but_removals(store, raw)
             assert_community_agrees(raw, (step, kill))
@@ -70,20 +65,20 @@ def test_a_form_that_dies_has_ended_no_sanction_that_came_meanwhile(store, raw, 
                 assert raw.hget("user:3", "state") == State.SUSPENDED, (step, kill)
 
 
-def test_a_granted_appeal_whose_process_dies_ends_nothing_that_comes_before_its_worker(store, raw):
+def test_a_granted_appeal_whose_process_dies_ends_nothing_that_comes_before_its_worker(acts, store, raw):
     for kill in each_moment():
         make_frozen(store, raw)
-        Sanctions(store).appeal(CAROL, "It was not me.")
-        killed_before_part(kill, partial(Sanctions(store).decide_appeal, CAROL, True, MODERATOR, "Sorry."))
+        acts.appeal()()
+        killed_before_part(kill, acts.answer_appeal(True))
         make_due(raw)
-        impose(store, State.HIDDEN, OTHER)()
+        acts.impose(State.HIDDEN, OTHER)()
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, kill)
         assert raw.hget("user:3", "state") == State.HIDDEN, kill
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_three_forms_that_show_one_sanction_one_replaces_it(store, raw, form):
+def test_of_three_forms_that_show_one_sanction_one_replaces_it(acts, store, raw, form):
     for first in moments():
         for second in moments():
             shown, done = make_frozen(store, raw), []
@@ -92,32 +87,32 @@ def test_of_three_forms_that_show_one_sanction_one_replaces_it(store, raw, form)
                 return attempt(lambda: (work(), done.append(work)), SanctionChanged, NothingImposed)
 
             def two(second=second, shown=shown, send=send):
-                with before_part(second, send(impose(store, State.SUSPENDED, THIRD, shown))):
-                    send(impose(store, State.FROZEN, OTHER, shown))()
+                with before_part(second, send(acts.impose(State.SUSPENDED, THIRD, shown=shown))):
+                    send(acts.impose(State.FROZEN, OTHER, shown=shown))()
 
             with before_part(first, two):
-                send(FORMS[form](store, shown))()
+                send(FORMS[form](acts, shown))()
             finish_all_but_removals(store, raw)
             assert_community_agrees(raw, (first, second))
             assert len(done) == 1, (first, second)
             assert len(acts_in_log(raw)) == 2, (first, second)
 
 
-def test_a_sanction_whose_process_dies_ends_none_that_comes_after_a_role_that_was_taken_back(store, raw):
+def test_a_sanction_whose_process_dies_ends_none_that_comes_after_a_role_that_was_taken_back(acts, store, raw):
     for kill in each_moment():
         make_moderated_site(raw)
-        Roles(store).give(ALICE, Role.ADMIN)
-        killed_before_part(kill, impose(store, State.FROZEN, MODERATOR))
+        acts.give(ALICE, Role.ADMIN)()
+        killed_before_part(kill, acts.impose(State.FROZEN))
         make_due(raw)
         for role in (Role.ADMIN, Role.MEMBER):
-            Roles(store).give(CAROL, role, ALICE)
-        impose(store, State.HIDDEN, OTHER)()
+            acts.give(CAROL, role, ALICE)()
+        acts.impose(State.HIDDEN, OTHER)()
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, kill)
         assert raw.hget("user:3", "state") == State.HIDDEN, kill
 
 
-def test_of_two_appeals_that_are_sent_at_once_one_waits_and_the_other_is_refused(store, raw):
+def test_of_two_appeals_that_are_sent_at_once_one_waits_and_the_other_is_refused(acts, store, raw):
     for step in each_moment():
         make_frozen(store, raw)
         sent, refused = [], []
@@ -135,15 +130,15 @@ def test_of_two_appeals_that_are_sent_at_once_one_waits_and_the_other_is_refused
         assert [Sanctions(store).standing(CAROL).appeal.text] == sent, step
 
 
-def test_an_appeal_against_what_is_replaced_meanwhile_leaves_the_next_one(store, raw):
+def test_an_appeal_against_what_is_replaced_meanwhile_leaves_the_next_one(acts, store, raw):
     def go_on():
-        impose(store, State.HIDDEN, OTHER)()
-        Sanctions(store).appeal(CAROL, "Again.")
+        acts.impose(State.HIDDEN, OTHER)()
+        acts.appeal("Again.")()
 
     for step in each_moment():
         make_frozen(store, raw)
         with before_part(step, go_on):
-            attempt(partial(Sanctions(store).appeal, CAROL, "It was not me."), AppealedAlready)()
+            attempt(acts.appeal(), AppealedAlready)()
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, step)
         assert Sanctions(store).standing(CAROL).appeal.text == ("Again." if step.has_come else "It was not me."), step

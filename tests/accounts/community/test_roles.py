@@ -19,7 +19,6 @@ from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import noted
-from tests.support.stores.seam import before_round_trip
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -83,27 +82,6 @@ def test_there_is_no_role_for_an_unknown_or_deleted_user(roles, raw):
             roles.give(uid, Role.ADMIN)
     assert raw.hgetall("staff") == {}
     assert not raw.exists("user:99")
-
-
-@pytest.mark.parametrize("step", range(10))
-def test_of_two_admins_who_demote_each_other_at_most_one_succeeds(roles, store, raw, step):
-    roles.give(ALICE, Role.ADMIN)
-    roles.give(BOB, Role.ADMIN)
-    done = []
-
-    def demote(whom, by):
-        try:
-            Roles(store).give(whom, Role.MEMBER, by=by)
-            done.append(whom)
-        except LastAdmin:
-            pass
-
-    with before_round_trip(step, lambda: demote(ALICE, BOB)):
-        demote(BOB, ALICE)
-    admins = {uid for uid, role in roles.staff().items() if role is Role.ADMIN}
-    assert admins
-    assert admins == {ALICE, BOB} - set(done)
-    assert noted(raw) == []
 
 
 def test_two_changes_of_one_role_at_once_are_refused_and_leave_nothing(roles, raw):

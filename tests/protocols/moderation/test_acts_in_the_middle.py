@@ -5,18 +5,19 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import Roles
-from accounts.community.sanctions import SanctionChanged, Sanctions
+from accounts.community.sanctions import SanctionChanged
 from accounts.users.entities import AccountDeleted, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.community import (
     MODERATOR,
     OTHER,
+    StaffActs,
     acts_in_log,
     assert_community_agrees,
     finish_all_but_removals,
     make_moderated_site,
+    reasons_in_log,
 )
 from tests.support.protocols.interleaving import attempt, carry_out
 from tests.support.protocols.reports import (
@@ -24,92 +25,71 @@ from tests.support.protocols.reports import (
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts
+from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.stored_keys import make_due, noted
 from tests.support.stores import seam
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
-from timeline.posts.entities import NewPost, PostDeleted
-from timeline.posts.repository import Posts, delete_by_staff
+from timeline.moderation.reports import Action
+from timeline.posts.entities import PostDeleted
 
 LISTED = 4  # round trips of a report before it is listed
 ROUNDS = 5  # each takes the round trips apart in its own way
 
 
-def impose(store, state, by=MODERATOR):
-    return lambda: Sanctions(store).impose(CAROL, state, state, by=by)
-
-
-def appeal(store):
-    return lambda: Sanctions(store).appeal(CAROL, "It was not me.")
-
-
-def answer(store, granted, by=MODERATOR):
-    return lambda: Sanctions(store).decide_appeal(CAROL, granted, by, f"{granted} by {by}")
-
-
-def give(store, role, uid=CAROL, by=ALICE):
-    return lambda: Roles(store).give(uid, role, by, role)
-
-
-def report(store, who=ALICE, pid=None):
-    return lambda: Reports(store).make(who, NewReport(CAROL, pid, "spam"))
-
-
-def decide(store, *actions, by=MODERATOR, **more):
-    def work():
-        for made in Reports(store).about(CAROL, 1):
-            Deciding(store).decide(made, by, actions, actions[-1], **more)
-
-    return work
-
-
-def publish(store):
-    return lambda: Posts(store).publish(CAROL, NewPost("Buy!"), "t")
-
-
-def delete_post(store):
-    return lambda: delete_by_staff(store, 2, MODERATOR, "Spam.")
-
-
 # What was done before, what is done, and what comes in the middle.
 ACTS = {
-    "two sanctions": lambda s: ([], impose(s, State.FROZEN), impose(s, State.SUSPENDED, OTHER)),
-    "a sanction and a new admin": lambda s: ([], impose(s, State.FROZEN), give(s, Role.ADMIN)),
-    "a new admin and a sanction": lambda s: ([], give(s, Role.ADMIN), impose(s, State.FROZEN)),
-    "two roles": lambda s: ([], give(s, Role.ADMIN), give(s, Role.MEMBER)),
-    "an appeal that is granted": lambda s: ([impose(s, State.FROZEN)], appeal(s), answer(s, granted=True)),
-    "an appeal that is refused": lambda s: ([impose(s, State.FROZEN)], appeal(s), answer(s, granted=False)),
-    "an appeal and another sanction": lambda s: ([impose(s, State.FROZEN)], appeal(s), impose(s, State.HIDDEN)),
-    "two answers": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, True), answer(s, False, OTHER)),
-    "two reports": lambda s: ([], report(s), report(s)),
-    "a report and a decision": lambda s: ([], report(s), decide(s, Action.WARN)),
-    "a decision and a report": lambda s: ([report(s)], decide(s, Action.WARN), report(s, BOB)),
-    "two decisions": lambda s: ([report(s)], decide(s, Action.FREEZE), decide(s, Action.DISMISS, by=OTHER)),
-    "a decision and a deletion": lambda s: ([report(s, BOB, 2)], decide(s, Action.DELETE), delete_post(s)),
+    "two sanctions": lambda s: ([], s.impose(State.FROZEN), s.impose(State.SUSPENDED, OTHER)),
+    "a sanction and a new admin": lambda s: ([], s.impose(State.FROZEN), s.give(CAROL, Role.ADMIN, ALICE)),
+    "a new admin and a sanction": lambda s: ([], s.give(CAROL, Role.ADMIN, ALICE), s.impose(State.FROZEN)),
+    "two admins who take each other's role": lambda s: (
+        [s.give(ALICE, Role.ADMIN), s.give(BOB, Role.ADMIN)],
+        s.give(ALICE, Role.MEMBER, BOB),
+        s.give(BOB, Role.MEMBER, ALICE),
+    ),
+    "two roles": lambda s: ([], s.give(CAROL, Role.ADMIN, ALICE), s.give(CAROL, Role.MEMBER, ALICE)),
+    "an appeal that is granted": lambda s: ([s.impose(State.FROZEN)], s.appeal(), s.answer_appeal(True)),
+    "an appeal that is refused": lambda s: ([s.impose(State.FROZEN)], s.appeal(), s.answer_appeal(False)),
+    "an appeal and another sanction": lambda s: ([s.impose(State.FROZEN)], s.appeal(), s.impose(State.HIDDEN)),
+    "two answers": lambda s: (
+        [s.impose(State.FROZEN), s.appeal()],
+        s.answer_appeal(True),
+        s.answer_appeal(False, OTHER),
+    ),
+    "two reports": lambda s: ([], s.report(ALICE), s.report(ALICE)),
+    "a report and a decision": lambda s: ([], s.report(ALICE), s.decide(Action.WARN)),
+    "a decision and a report": lambda s: ([s.report(ALICE)], s.decide(Action.WARN), s.report(BOB)),
+    "two decisions": lambda s: ([s.report(ALICE)], s.decide(Action.FREEZE), s.decide(Action.DISMISS, by=OTHER)),
+    "a decision and a deletion": lambda s: ([s.report(BOB, 2)], s.decide(Action.DELETE), s.delete_by_staff()),
 }
 
 
-@pytest.mark.parametrize("acts", ACTS)
-def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, acts):
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_moderated_site(raw)
-            before, act, between = ACTS[acts](store)
-            for earlier in before:
-                earlier()
-            drain(store, "worker")  # else the recount of an earlier act would repair what these two leave
-            with seam.before_part(step, attempt(between, Refused, PostDeleted)):
-                attempt(act, Refused, PostDeleted)()
-            assert_all_agree(store, raw, step)
+def make_site_after(raw, before):
+    """A moderated site on which something was done before. Whether it has an admin then."""
+    make_moderated_site(raw)
+    for act in before:
+        act()
+    return "admin" in raw.hvals("staff")
 
 
-@pytest.mark.parametrize("acts", ["an appeal that is granted", "two roles", "two answers", "two decisions"])
-def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
+@pytest.mark.parametrize("case", ACTS)
+def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, case):
+    for step in seam.each_moment(rounds=ROUNDS):
+        staff = StaffActs(store)
+        before, act, between = ACTS[case](staff)
+        has_admin = make_site_after(raw, before)
+        drain(store, "worker")  # else the recount of an earlier act would repair what these two leave
+        with seam.before_part(step, attempt(between, Refused, PostDeleted)):
+            attempt(act, Refused, PostDeleted)()
+        assert_all_agree(store, raw, step)
+        given = {act["reason"] for act in acts_in_log(raw) if act["what"].startswith("role:")}
+        assert given <= staff.done <= reasons_in_log(raw), step
+        assert not has_admin or "admin" in raw.hvals("staff"), step
+
+
+@pytest.mark.parametrize("case", ["an appeal that is granted", "two roles", "two answers", "two decisions"])
+def test_an_act_after_one_that_was_killed_agrees_with_it(acts, store, raw, case):
+    before, act, after = ACTS[case](acts)
     for step in seam.each_moment():
-        make_moderated_site(raw)
-        before, act, after = ACTS[acts](store)
-        for earlier in before:
-            earlier()
+        make_site_after(raw, before)
         seam.killed_before_round_trip(step, attempt(act, Refused))
         make_due(raw)  # others wait until its lease has ended
         attempt(after, Refused)()
@@ -117,67 +97,66 @@ def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
 
 
 @pytest.mark.parametrize("comes", [State.SUSPENDED, State.HIDDEN])
-def test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile(store, raw, comes):
+def test_a_granted_appeal_ends_no_sanction_that_comes_meanwhile(acts, store, raw, comes):
     """It was against the earlier one. What another moderator has imposed since then stands, or was never imposed."""
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_moderated_site(raw)
-            impose(store, State.FROZEN)()
-            appeal(store)()
-            drain(store, "worker")
-            with seam.before_part(step, attempt(impose(store, comes, OTHER), Refused)):
-                attempt(answer(store, granted=True), Refused)()
-            assert_all_agree(store, raw, step)
-            imposed = [act["id"] for act in acts_in_log(raw) if act["what"] == comes]
-            assert raw.hmget("user:3", "state", "state_act") == ([comes, *imposed] if imposed else ["", ""]), step
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_moderated_site(raw)
+        acts.impose(State.FROZEN)()
+        acts.appeal()()
+        drain(store, "worker")
+        with seam.before_part(step, attempt(acts.impose(comes, OTHER), Refused)):
+            attempt(acts.answer_appeal(True), Refused)()
+        assert_all_agree(store, raw, step)
+        imposed = [act["id"] for act in acts_in_log(raw) if act["what"] == comes]
+        assert raw.hmget("user:3", "state", "state_act") == ([comes, *imposed] if imposed else ["", ""]), step
 
 
 @pytest.mark.parametrize("comes", [State.SUSPENDED, State.FROZEN])
 @pytest.mark.parametrize("asked", ["lift", "impose"])
-def test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown(store, raw, asked, comes):
+def test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown(acts, store, raw, asked, comes):
     """Another moderator imposes it after the form was checked, perhaps: it stands, and the form has done nothing."""
-    arguments = () if asked == "lift" else (State.HIDDEN,)
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_moderated_site(raw)
-            impose(store, State.FROZEN)()
-            drain(store, "worker")
-            shown = {"reason": "By the form.", "shown": raw.hget("user:3", "state_act")}
-            with seam.before_part(step, impose(store, comes, OTHER)):
-                attempt(partial(getattr(Sanctions(store), asked), CAROL, *arguments, **shown), SanctionChanged)()
-            assert_all_agree(store, raw, step)
-            theirs = [act["id"] for act in acts_in_log(raw) if act["by"] == OTHER]
-            forms = [act["id"] for act in acts_in_log(raw) if act["reason"] == "By the form."]
-            assert forms or theirs, step
-            last = theirs or (forms if asked == "impose" else [""])
-            assert raw.hget("user:3", "state_act") == last[0], step
+    form = acts.lift if asked == "lift" else partial(acts.impose, State.HIDDEN)
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_moderated_site(raw)
+        acts.impose(State.FROZEN)()
+        drain(store, "worker")
+        shown = raw.hget("user:3", "state_act")
+        with seam.before_part(step, acts.impose(comes, OTHER)):
+            attempt(form(by=MODERATOR, reason="By the form.", shown=shown), SanctionChanged)()
+        assert_all_agree(store, raw, step)
+        theirs = [act["id"] for act in acts_in_log(raw) if act["by"] == OTHER]
+        forms = [act["id"] for act in acts_in_log(raw) if act["reason"] == "By the form."]
+        assert forms or theirs, step
+        last = theirs or (forms if asked == "impose" else [""])
+        assert raw.hget("user:3", "state_act") == last[0], step
 
 
-def test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it(store, raw):
-    for _ in range(seam.examples(ROUNDS)):
-        for step in seam.each_moment():
-            make_moderated_site(raw)
-            report(store, BOB, 2)()
-            with seam.before_part(step, decide(store, Action.DELETE)) as decided:
-                report(store, ALICE, 2)()
-            assert_all_agree(store, raw, step)
-            assert raw.zcard("reports") == (0 if decided else 2), step
-            told = [one for one in raw.zrange("notices:1", 0, -1) if one.startswith("report")]
-            assert len(told) == len(decided), step
+def test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it(acts, store, raw):
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_moderated_site(raw)
+        acts.report(BOB, 2)()
+        with seam.before_part(step, acts.decide(Action.DELETE)) as decided:
+            acts.report(ALICE, 2)()
+        assert_all_agree(store, raw, step)
+        assert raw.zcard("reports") == (0 if decided else 2), step
+        told = [one for one in raw.zrange("notices:1", 0, -1) if one.startswith("report")]
+        assert len(told) == len(decided), step
 
 
-def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(store, raw):
+def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(acts, store, raw):
     """The other one was killed before its commit. Its worker must not remove the job of this one."""
     for kill in itertools.count(2):
         died = False
         for step in itertools.count():
             make_moderated_site(raw)
-            for earlier in (impose(store, State.FROZEN), appeal(store)):
-                earlier()
-            seam.killed_before_round_trip(3, answer(store, False, OTHER))
+            acts.impose(State.FROZEN)()
+            acts.appeal()()
+            seam.killed_before_round_trip(3, acts.answer_appeal(False, OTHER))
             make_due(raw)  # its lease has ended
             [job] = [job for job in noted(raw) if job.startswith("answer:")]
-            with seam.before_part(step, partial(seam.killed_before_round_trip, kill, answer(store, True))) as killed:
+            with seam.before_part(
+                step, partial(seam.killed_before_round_trip, kill, acts.answer_appeal(True))
+            ) as killed:
                 attempt(partial(carry_out, store, job), LeaseEnded)()
             if not killed:
                 break
@@ -185,30 +164,30 @@ def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_
             assert_all_agree(store, raw, (kill, step))
             decided = [act["reason"] for act in acts_in_log(raw) if act["what"].startswith("appeal:")]
             is_decided = any(field.startswith("answer:") for field in raw.hkeys("user:3"))  # it may die while it waits
-            assert decided == [f"True by {MODERATOR}"] * is_decided, (kill, step)
+            assert decided == [f"granted by {MODERATOR}"] * is_decided, (kill, step)
         if not died:
             break
 
 
 KILLED = {
-    "a report": lambda s: ([], report(s)),
-    "a decision to delete a post": lambda s: ([report(s, ALICE, 2), report(s, BOB, 2)], decide(s, Action.DELETE)),
-    "a decision to suspend": lambda s: ([report(s)], decide(s, Action.SUSPEND)),
+    "a report": lambda s: ([], s.report(ALICE)),
+    "a decision to delete a post": lambda s: ([s.report(ALICE, 2), s.report(BOB, 2)], s.decide(Action.DELETE)),
+    "a decision to suspend": lambda s: ([s.report(ALICE)], s.decide(Action.SUSPEND)),
     "a decision about two posts and their author": lambda s: (
-        [report(s, BOB), report(s, BOB, 3), report(s, ALICE, 3), publish(s), report(s, BOB, 2)],
-        decide(s, Action.DELETE, Action.SUSPEND, told="Thank you.", also="3 0"),
+        [s.report(BOB), s.report(BOB, 3), s.report(ALICE, 3), s.post(CAROL, "Buy!"), s.report(BOB, 2)],
+        s.decide(Action.DELETE, Action.SUSPEND, told="Thank you.", also="3 0"),
     ),
-    "a deletion by staff": lambda s: ([], delete_post(s)),
-    "an answer": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=True)),
-    "an appeal": lambda s: ([impose(s, State.FROZEN)], appeal(s)),
+    "a deletion by staff": lambda s: ([], s.delete_by_staff()),
+    "an answer": lambda s: ([s.impose(State.FROZEN), s.appeal()], s.answer_appeal(True)),
+    "an appeal": lambda s: ([s.impose(State.FROZEN)], s.appeal()),
 }
 # These change what stands of a person and have a line in the log: both, or neither.
 LOGGED = {
-    "a sanction": lambda s: ([], impose(s, State.FROZEN)),
-    "a suspension": lambda s: ([], impose(s, State.SUSPENDED)),
-    "a new moderator": lambda s: ([], give(s, Role.MODERATOR)),
-    "a new admin": lambda s: ([], give(s, Role.ADMIN)),
-    "a refusal": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=False)),
+    "a sanction": lambda s: ([], s.impose(State.FROZEN)),
+    "a suspension": lambda s: ([], s.impose(State.SUSPENDED)),
+    "a new moderator": lambda s: ([], s.give(CAROL, Role.MODERATOR, ALICE)),
+    "a new admin": lambda s: ([], s.give(CAROL, Role.ADMIN, ALICE)),
+    "a refusal": lambda s: ([s.impose(State.FROZEN), s.appeal()], s.answer_appeal(False)),
 }
 
 
@@ -217,12 +196,10 @@ def written_of_carol(raw):
 
 
 @pytest.mark.parametrize("act", [*KILLED, *LOGGED])
-def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw, act):
+def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(acts, store, raw, act):
+    before, work = (KILLED | LOGGED)[act](acts)
     for step in seam.each_moment():
-        make_moderated_site(raw)
-        before, work = (KILLED | LOGGED)[act](store)
-        for earlier in before:
-            earlier()
+        make_site_after(raw, before)
         person, log, waiting = written_of_carol(raw), acts_in_log(raw), raw.zrange("reports", 0, -1)
         seam.killed_before_round_trip(step, work)
         assert_all_agree(store, raw, step)
@@ -233,15 +210,30 @@ def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw,
             assert [one for one in acts_in_log(raw) if one["post"] == 2], step
 
 
-def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(store, raw):
+def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(acts, store, raw):
     """Its process has listed it, reads that the account is deleted, and dies while it removes the report."""
-    for _ in range(seam.examples(2 * ROUNDS)):
-        for kill in seam.each_moment():
+    for kill in seam.each_moment(rounds=2 * ROUNDS):
+        make_moderated_site(raw)
+        with seam.before_round_trip(LISTED, acts.leave(CAROL)):
+            seam.killed_before_part(kill, attempt(acts.report(ALICE), AccountDeleted))
+        assert_all_agree(store, raw, kill)
+    assert kill > LISTED
+
+
+@pytest.mark.parametrize("goes", [ALICE, CAROL])
+def test_nothing_is_left_of_a_killed_report_when_an_account_goes_before_the_worker_has_finished(acts, store, raw, goes):
+    """The report of one who goes stays for the acts, without a name, when the deletion came after the last look."""
+    for step in seam.each_moment(LISTED):
+        for worker_step in seam.each_moment(stride=seam.stride()):
             make_moderated_site(raw)
-            with seam.before_round_trip(LISTED, Acts(store).leave(CAROL)):
-                seam.killed_before_part(kill, attempt(report(store), AccountDeleted))
-            assert_all_agree(store, raw, kill)
-        assert kill > LISTED
+            seam.killed_before_round_trip(step, acts.report(ALICE, 2))
+            make_due(raw)
+            with seam.before_round_trip(worker_step, acts.leave(goes)):
+                drain(store, "worker")
+            assert_all_agree(store, raw, (step, worker_step))
+            waiting = raw.zcard("reports")
+            assert waiting <= (goes == ALICE) or not worker_step.has_come, (step, worker_step)
+            assert waiting or raw.keys("report*") == [], (step, worker_step)
 
 
 def assert_all_agree(store, raw, where):

@@ -1,17 +1,16 @@
 """Reports, roles and sanctions are changed by several people at once, with and without kills."""
 
-import itertools
 from functools import partial
 
 import pytest
 
-from accounts.community.acts import Roles, change_site
-from accounts.community.sanctions import Sanctions
+from accounts.community.acts import change_site
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.rendering.dates import A_DAY
 from tests.support.protocols.community import (
     MODERATOR,
     OTHER,
+    StaffActs,
     acts_in_log,
     assert_community_agrees,
     finish_all_but_removals,
@@ -19,19 +18,18 @@ from tests.support.protocols.community import (
     reasons_in_log,
 )
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.protocols.interleaving import attempt, carry_out, interleave
+from tests.support.protocols.interleaving import carry_out, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.reports import (
     assert_decided_together,
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, finish_jobs, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.stored_keys import noted
 from tests.support.stores.seam import examples
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.repository import delete_by_staff
 
 # ---- Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports,
 # each decision has been carried out, and nothing is left of deleted accounts.
@@ -41,25 +39,9 @@ RUNS = 10  # seeds for each scenario
 CAROLS_POST = 2
 
 
-class Site(Acts):
-    """What people and staff do about carol and her post."""
-
-    def report(self, who, pid=None):
-        return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
-
-    def decide(self, *actions, by=MODERATOR, **more):
-        """Decide the newest report about carol."""
-
-        def work():
-            for report in Reports(self.store).about(CAROL, 1):
-                Deciding(self.store).decide(report, by, actions, actions[-1], **more)
-
-        return attempt(work, Refused)
-
-    def staff_deletes(self, by=MODERATOR):
-        """Delete carol's post where staff sees it."""
-        work = partial(Deciding(self.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
-        return attempt(work, Refused, AccountDeleted)
+def delete(acts, by=MODERATOR):
+    """Delete carol's post where staff sees it."""
+    return partial(Deciding(acts.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
 
 
 def about_carol(site):
@@ -111,12 +93,12 @@ REPORTED = {
         about_her_post,
         lambda s: [s.decide(Action.DELETE), s.delete(CAROL, CAROLS_POST), s.take_over],
     ),
-    "deleted without a decision by two": (nothing, lambda s: [s.staff_deletes(), s.staff_deletes(OTHER), s.take_over]),
+    "deleted without a decision by two": (nothing, lambda s: [delete(s), delete(s, OTHER), s.take_over]),
     "deleted without a decision, and reported": (
         about_her_post,
-        lambda s: [s.staff_deletes(), s.report(ALICE), s.take_over],
+        lambda s: [delete(s), s.report(ALICE), s.take_over],
     ),
-    "deleted without a decision while the author goes": (nothing, lambda s: [s.staff_deletes(), s.leave(CAROL)]),
+    "deleted without a decision while the author goes": (nothing, lambda s: [delete(s), s.leave(CAROL)]),
 }
 
 
@@ -126,10 +108,10 @@ def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, 
     begin, tasks = REPORTED[scenario]
     for seed in range(examples(RUNS)):
         make_moderated_site(raw)
-        site = Site(store)
-        begin(site)
+        staff = StaffActs(store)
+        begin(staff)
         waiting = raw.zrange("reports", 0, -1)
-        interleave(seed, kills, tasks(site))
+        interleave(seed, kills, tasks(staff), Refused, AccountDeleted)
         finish_all_but_removals(store, raw)
         assert_reports_agree(raw, seed)
         assert_decisions_are_carried_out(raw, seed)
@@ -139,13 +121,12 @@ def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, 
 
 
 @pytest.mark.parametrize("kills", [0, 2])
-def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(store, raw, kills):
+def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(acts, store, raw, kills):
     """Each by a report of their own, since nobody has reported it."""
     told_by_two = 0
     for seed in range(examples(3 * RUNS)):
         make_moderated_site(raw)
-        site = Site(store)
-        interleave(seed, kills, [site.staff_deletes(), site.staff_deletes(OTHER), site.take_over])
+        interleave(seed, kills, [delete(acts), delete(acts, OTHER), acts.take_over], Refused)
         finish_all_but_removals(store, raw)
         decided = [key for key in raw.keys("report:*") if raw.hexists(key, "decision")]
         assert raw.zcard(f"notices:{CAROL}") == bool(decided), seed
@@ -153,29 +134,25 @@ def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(store, ra
     assert told_by_two or kills
 
 
-def staff_deletes(acts, by=MODERATOR):
-    return attempt(lambda: delete_by_staff(acts.store, CAROLS_POST, by, "Spam."), NoSuchPost, PostDeleted)
-
-
 DELETIONS = {
-    "staff and the author": lambda s: [staff_deletes(s), s.delete(CAROL, CAROLS_POST)],
-    "staff and the author, a worker": lambda s: [staff_deletes(s), s.delete(CAROL, CAROLS_POST), s.take_over],
-    "two of the staff": lambda s: [staff_deletes(s), staff_deletes(s, OTHER)],
+    "staff and the author": lambda s: [s.delete_by_staff(), s.delete(CAROL, CAROLS_POST)],
+    "staff and the author, a worker": lambda s: [s.delete_by_staff(), s.delete(CAROL, CAROLS_POST), s.take_over],
+    "two of the staff": lambda s: [s.delete_by_staff(), s.delete_by_staff(OTHER)],
     "staff, a like and an edit": lambda s: [
-        staff_deletes(s),
+        s.delete_by_staff(),
         s.edit(CAROL, CAROLS_POST, "Buy more!"),
         s.like(ALICE, CAROLS_POST, CAROL),
     ],
-    "staff, and the account is deleted": lambda s: [staff_deletes(s), s.leave(CAROL)],
+    "staff, and the account is deleted": lambda s: [s.delete_by_staff(), s.leave(CAROL)],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", DELETIONS)
-def test_a_post_that_staff_has_deleted_is_in_the_log(acts, store, raw, scenario, kills):
+def test_a_post_that_staff_has_deleted_is_in_the_log(store, raw, scenario, kills):
     for seed in range(examples(RUNS)):
         make_moderated_site(raw)
-        interleave(seed, kills, DELETIONS[scenario](acts))
+        interleave(seed, kills, DELETIONS[scenario](StaffActs(store)), NoSuchPost, PostDeleted)
         finish_all_but_removals(store, raw)
         deleted, log = raw.hget(f"post:{CAROLS_POST}", "deleted"), acts_in_log(raw)
         assert deleted is not None or kills, seed
@@ -188,24 +165,6 @@ def test_a_post_that_staff_has_deleted_is_in_the_log(acts, store, raw, scenario,
 
 # ---- Roles and the site's words are changed by several people at once, with and without kills: an admin is left,
 # pages read the role that `staff` has, and each change is in the log.
-
-
-class Changing(Acts):
-    """Changes of roles. `done`: the reasons of those that ended without an error."""
-
-    def __init__(self, store):
-        super().__init__(store)
-        self.done = set()
-        self._numbers = itertools.count()
-
-    def give(self, uid, role, by=0):
-        reason = f"change {next(self._numbers)}"
-
-        def work():
-            Roles(self.store).give(uid, role, by, reason)
-            self.done.add(reason)
-
-        return attempt(work, Refused, NoSuchUser)
 
 
 ROLES = {
@@ -236,15 +195,15 @@ ROLES = {
 def test_an_admin_is_left_and_pages_read_the_role_in_staff(store, raw, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw)
-        changing = Changing(store)
+        staff = StaffActs(store)
         for uid in (ALICE, BOB):
-            changing.give(uid, Role.ADMIN)()
-        interleave(seed, kills, ROLES[scenario](changing))
+            staff.give(uid, Role.ADMIN)()
+        interleave(seed, kills, ROLES[scenario](staff), Refused, NoSuchUser)
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, seed)
         assert Role.ADMIN in raw.hvals("staff"), seed
         if not raw.hexists("user:3", "deleted"):
-            assert changing.done <= reasons_in_log(raw), seed
+            assert staff.done <= reasons_in_log(raw), seed
 
 
 SET_WORDS = ("HSET", "site")
@@ -297,59 +256,27 @@ def test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands(ac
 # an act in the log says, an appeal waits until it is answered, and nothing is left of a deleted account.
 
 
-class Acting(Acts):
-    """What people do to carol and by carol. `done`: the reasons of the acts that ended without an error."""
-
-    def __init__(self, store):
-        super().__init__(store)
-        self.done = set()
-
-    def _task(self, reason, work):
-        def task():
-            work()
-            self.done.add(reason)
-
-        return attempt(task, Refused, NoSuchUser)
-
-    def impose(self, state, by=MODERATOR):
-        return self._task(state, lambda: Sanctions(self.store).impose(CAROL, state, state, by=by))
-
-    def lift(self, by=OTHER):
-        reason = f"lifted by {by}"
-        return self._task(reason, lambda: Sanctions(self.store).lift(CAROL, by, reason))
-
-    def appeal(self, text="It was not me."):
-        return attempt(lambda: Sanctions(self.store).appeal(CAROL, text), Refused, NoSuchUser)
-
-    def decide(self, granted, by=MODERATOR):
-        reason = f"granted by {by}" if granted else f"refused by {by}"
-        return self._task(reason, lambda: Sanctions(self.store).decide_appeal(CAROL, granted, by, reason))
-
-    def become(self, role):
-        return self._task(role, lambda: Roles(self.store).give(CAROL, role, reason=role))
-
-
-def free(acting):
+def free(staff):
     """Nothing is imposed on carol."""
 
 
-def frozen(acting):
-    acting.impose(State.FROZEN)()
+def frozen(staff):
+    staff.impose(State.FROZEN)()
 
 
-def appealed(acting):
-    frozen(acting)
-    acting.appeal()()
+def appealed(staff):
+    frozen(staff)
+    staff.appeal()()
 
 
 SANCTIONED = {
     "two moderators impose": (free, lambda a: [a.impose(State.FROZEN), a.impose(State.SUSPENDED, OTHER)]),
     "one imposes, one lifts": (frozen, lambda a: [a.impose(State.HIDDEN), a.lift()]),
     "two lift": (appealed, lambda a: [a.lift(), a.lift(MODERATOR)]),
-    "imposed beside a new admin": (free, lambda a: [a.impose(State.SUSPENDED), a.become(Role.ADMIN)]),
+    "imposed beside a new admin": (free, lambda a: [a.impose(State.SUSPENDED), a.give(CAROL, Role.ADMIN)]),
     "imposed beside a new moderator, a worker": (
         free,
-        lambda a: [a.impose(State.SUSPENDED), a.become(Role.MODERATOR), a.take_over],
+        lambda a: [a.impose(State.SUSPENDED), a.give(CAROL, Role.MODERATOR), a.take_over],
     ),
     "the account is deleted": (
         free,
@@ -363,12 +290,21 @@ SANCTIONED = {
     "an appeal and the end of the sanction": (frozen, lambda a: [a.appeal(), a.lift()]),
     "an appeal and another sanction": (frozen, lambda a: [a.appeal(), a.impose(State.SUSPENDED)]),
     "the appeal is sent twice, a worker": (frozen, lambda a: [a.appeal(), a.appeal("Again"), a.take_over]),
-    "an appeal, granted at once": (frozen, lambda a: [a.appeal(), a.decide(True)]),
-    "an appeal, refused at once": (frozen, lambda a: [a.appeal(), a.decide(False), a.decide(False, OTHER)]),
-    "one grants, one refuses": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER)]),
-    "one grants, one refuses, a worker": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER), a.take_over]),
-    "one grants, one imposes anew": (appealed, lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)]),
-    "an appeal and the deletion of the account": (frozen, lambda a: [a.appeal(), a.decide(True), a.leave(CAROL)]),
+    "an appeal, granted at once": (frozen, lambda a: [a.appeal(), a.answer_appeal(True)]),
+    "an appeal, refused at once": (
+        frozen,
+        lambda a: [a.appeal(), a.answer_appeal(False), a.answer_appeal(False, OTHER)],
+    ),
+    "one grants, one refuses": (appealed, lambda a: [a.answer_appeal(True), a.answer_appeal(False, OTHER)]),
+    "one grants, one refuses, a worker": (
+        appealed,
+        lambda a: [a.answer_appeal(True), a.answer_appeal(False, OTHER), a.take_over],
+    ),
+    "one grants, one imposes anew": (appealed, lambda a: [a.answer_appeal(True), a.impose(State.HIDDEN, OTHER)]),
+    "an appeal and the deletion of the account": (
+        frozen,
+        lambda a: [a.appeal(), a.answer_appeal(True), a.leave(CAROL)],
+    ),
 }
 
 
@@ -378,15 +314,15 @@ def test_what_is_imposed_agrees_with_the_log(store, raw, scenario, kills):
     begin, tasks = SANCTIONED[scenario]
     for seed in range(examples(RUNS)):
         make_small_site(raw)
-        acting = Acting(store)
-        begin(acting)
-        interleave(seed, kills, tasks(acting))
+        staff = StaffActs(store)
+        begin(staff)
+        interleave(seed, kills, tasks(staff), Refused, NoSuchUser)
         finish_all_but_removals(store, raw)
         assert_community_agrees(raw, seed)
         person = raw.hgetall("user:3")
         if "deleted" in person:
             continue
-        assert acting.done <= reasons_in_log(raw), seed
+        assert staff.done <= reasons_in_log(raw), seed
         _assert_one_decision(raw, person, seed)
 
 
@@ -400,9 +336,9 @@ def _assert_one_decision(raw, person, where):
 
 
 IN_TIME = {
-    "granted": lambda a: [a.decide(True)],
-    "granted and refused": lambda a: [a.decide(True), a.decide(False, OTHER)],
-    "granted, and something else is imposed": lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)],
+    "granted": lambda a: [a.answer_appeal(True)],
+    "granted and refused": lambda a: [a.answer_appeal(True), a.answer_appeal(False, OTHER)],
+    "granted, and something else is imposed": lambda a: [a.answer_appeal(True), a.impose(State.HIDDEN, OTHER)],
     "lifted": lambda a: [a.lift()],
 }
 
@@ -413,12 +349,13 @@ def test_nobody_is_deleted_whose_appeal_waits_or_is_granted(store, raw, scenario
     """Carol was suspended 31 days ago and has appealed. A worker that would delete her account is at work."""
     for seed in range(examples(RUNS)):
         make_small_site(raw)
-        acting = Acting(store)
-        acting.impose(State.SUSPENDED)()
-        acting.appeal()()
+        staff = StaffActs(store)
+        staff.impose(State.SUSPENDED)()
+        staff.appeal()()
         raw.hincrby("user:3", "state_since", -31 * A_DAY)
         [removal] = [job for job in noted(raw) if job.startswith("removal:")]
-        interleave(seed, kills, [*IN_TIME[scenario](acting), lambda job=removal: carry_out(store, job)])
+        tasks = [*IN_TIME[scenario](staff), partial(carry_out, store, removal)]
+        interleave(seed, kills, tasks, Refused, NoSuchUser)
         finish_all_but_removals(store, raw)
         assert not raw.hexists("user:3", "deleted"), seed
-        assert acting.done <= reasons_in_log(raw), seed
+        assert staff.done <= reasons_in_log(raw), seed

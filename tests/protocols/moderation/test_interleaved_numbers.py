@@ -5,11 +5,10 @@ from functools import partial
 
 import pytest
 
-from accounts.community.sanctions import Sanctions
 from accounts.users.entities import NoSuchUser, Refused, State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
+from tests.support.protocols.community import finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.stores.seam import before_part, cases, each_moment, examples, killed_before_round_trip, stride
@@ -19,14 +18,6 @@ from timeline.posts.repository import Posts
 RUNS = 10  # seeds for each scenario
 BOBS_POST = 1
 LIKE = CAROL, BOBS_POST, BOB  # or repost
-
-
-def impose(acts, state=State.SUSPENDED):
-    return attempt(partial(Sanctions(acts.store).impose, CAROL, state, "Spam.", by=MODERATOR), Refused, NoSuchUser)
-
-
-def lift(acts):
-    return attempt(partial(Sanctions(acts.store).lift, CAROL, MODERATOR), Refused, NoSuchUser)
 
 
 def reply(acts, who=CAROL, to=BOBS_POST, token="r"):  # noqa: S107
@@ -49,36 +40,36 @@ def nothing(acts):
 
 def suspended(acts):
     everything_of_carol(acts)
-    impose(acts)()
+    acts.suspend()()
     drain(acts.store, "a worker")
 
 
 # What was done before, and what happens at once.
 SCENARIOS = {
-    "a like beside a suspension": (nothing, lambda s: [s.like(*LIKE), impose(s), s.drain()]),
-    "a repost beside a suspension": (nothing, lambda s: [s.repost(*LIKE), impose(s), s.drain()]),
-    "a follow beside a suspension": (nothing, lambda s: [s.follow(CAROL, BOB), impose(s), s.drain()]),
-    "a new follower beside a suspension": (nothing, lambda s: [s.follow(BOB, CAROL), impose(s), s.drain()]),
-    "a reply beside a suspension": (nothing, lambda s: [reply(s), impose(s), s.drain()]),
-    "a quote beside a hiding": (nothing, lambda s: [quote(s), impose(s, State.HIDDEN), s.drain()]),
-    "an unlike beside a suspension": (everything_of_carol, lambda s: [s.unlike(*LIKE), impose(s), s.take_over]),
+    "a like beside a suspension": (nothing, lambda s: [s.like(*LIKE), s.suspend(), s.drain()]),
+    "a repost beside a suspension": (nothing, lambda s: [s.repost(*LIKE), s.suspend(), s.drain()]),
+    "a follow beside a suspension": (nothing, lambda s: [s.follow(CAROL, BOB), s.suspend(), s.drain()]),
+    "a new follower beside a suspension": (nothing, lambda s: [s.follow(BOB, CAROL), s.suspend(), s.drain()]),
+    "a reply beside a suspension": (nothing, lambda s: [reply(s), s.suspend(), s.drain()]),
+    "a quote beside a hiding": (nothing, lambda s: [quote(s), s.impose(State.HIDDEN), s.drain()]),
+    "an unlike beside a suspension": (everything_of_carol, lambda s: [s.unlike(*LIKE), s.suspend(), s.take_over]),
     "an unfollow beside a hiding": (
         lambda s: [everything_of_carol(s), s.follow(BOB, CAROL)()],
-        lambda s: [s.unfollow(BOB, CAROL), impose(s, State.HIDDEN), s.take_over],
+        lambda s: [s.unfollow(BOB, CAROL), s.impose(State.HIDDEN), s.take_over],
     ),
     "a suspension that is lifted in the middle": (
         everything_of_carol,
-        lambda s: [impose(s), s.drain(), lift(s), s.drain()],
+        lambda s: [s.suspend(), s.drain(), s.lift(), s.drain()],
     ),
     "a suspension that is lifted, and workers that are slow": (
         suspended,
-        lambda s: [lift(s), s.take_over, s.take_over],
+        lambda s: [s.lift(), s.take_over, s.take_over],
     ),
-    "another sanction": (suspended, lambda s: [impose(s, State.HIDDEN), s.take_over, s.drain()]),
-    "a deletion of the post": (everything_of_carol, lambda s: [impose(s), s.delete(BOB, BOBS_POST), s.drain()]),
-    "a deletion of the account": (everything_of_carol, lambda s: [impose(s), s.delete_account(CAROL), s.drain()]),
-    "a block": (everything_of_carol, lambda s: [impose(s, State.HIDDEN), s.block(BOB, CAROL), s.drain()]),
-    "a reply to a reply": (everything_of_carol, lambda s: [impose(s), reply(s, ALICE, 4, "a"), s.drain()]),
+    "another sanction": (suspended, lambda s: [s.impose(State.HIDDEN), s.take_over, s.drain()]),
+    "a deletion of the post": (everything_of_carol, lambda s: [s.suspend(), s.delete(BOB, BOBS_POST), s.drain()]),
+    "a deletion of the account": (everything_of_carol, lambda s: [s.suspend(), s.delete_account(CAROL), s.drain()]),
+    "a block": (everything_of_carol, lambda s: [s.impose(State.HIDDEN), s.block(BOB, CAROL), s.drain()]),
+    "a reply to a reply": (everything_of_carol, lambda s: [s.suspend(), reply(s, ALICE, 4, "a"), s.drain()]),
 }
 
 
@@ -92,7 +83,7 @@ def test_numbers_and_notices_are_as_the_person_stands(acts, store, raw, scenario
     for seed in range(examples(RUNS)):
         make_moderated_site(raw)
         before(acts)
-        interleave(seed, kills, tasks(acts))
+        interleave(seed, kills, tasks(acts), Refused, NoSuchUser)
         assert_numbers_agree(store, raw, seed)
 
 
@@ -101,7 +92,7 @@ IN_THE_MIDDLE = {
     "a reply": reply,
     "a follow": lambda s: s.follow(CAROL, BOB),
     "the deletion of the post": lambda s: s.delete(BOB, BOBS_POST),
-    "the end": lift,
+    "the end": lambda s: s.lift(),
 }
 
 
@@ -113,7 +104,7 @@ def test_an_act_in_the_middle_of_the_worker_s_part_is_counted_right(acts, store,
         if act != "the end":
             acts.unlike(*LIKE)()
             acts.unfollow(CAROL, BOB)()
-        impose(acts)()
+        acts.suspend()()
         with before_part(step, IN_THE_MIDDLE[act](acts)):
             drain(store, "a worker")
         assert_numbers_agree(store, raw, step)
@@ -123,7 +114,7 @@ def test_a_follower_who_leaves_in_the_middle_of_the_worker_s_part_leaves_no_noti
     for step in each_moment():
         make_moderated_site(raw)
         raw.zadd("notices:3", {f"follow:{CAROL}:{ALICE}": 1})  # alice follows carol since before
-        impose(acts)()
+        acts.suspend()()
         with before_part(step, acts.delete_account(ALICE)):
             drain(store, "a worker")
         assert_numbers_agree(store, raw, step)
@@ -135,7 +126,7 @@ def test_a_killed_worker_leaves_the_rest_to_the_next_one(acts, store, raw, begin
     for step in each_moment(stride=4 * stride()):
         make_moderated_site(raw)
         begin(acts)
-        (lift if begin is suspended else impose)(acts)()
+        (acts.lift() if begin is suspended else acts.suspend())()
         killed_before_round_trip(step, acts.drain())
         assert_numbers_agree(store, raw, step)
 

@@ -128,18 +128,17 @@ def test_nothing_of_the_pictures_of_a_deleted_post_is_left(store, raw, layout):
 
 def test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays(store, raw):
     act = Act(what="", by=BOB, whom=ALICE)
-    for _ in range(examples(5)):
-        for step in each_moment():
-            make_small_site(raw)
-            for colour in ("red", "blue"):
-                Pictures(store).add(ALICE, decoded_picture(colour))
-            ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, RED)
-            choice = lambda: ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, BLUE)  # noqa: E731
-            with before_part(step, choice) as chosen:
-                remove_picture(store, act, ProfilePicture.PICTURE, RED, "")
-            drain_due(store, raw)
-            assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
-            assert raw.exists(f"media:{BLUE}"), step
+    for step in each_moment(rounds=5):
+        make_small_site(raw)
+        for colour in ("red", "blue"):
+            Pictures(store).add(ALICE, decoded_picture(colour))
+        ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, RED)
+        choice = lambda: ProfilePictures(store).choose(ALICE, ProfilePicture.PICTURE, BLUE)  # noqa: E731
+        with before_part(step, choice) as chosen:
+            remove_picture(store, act, ProfilePicture.PICTURE, RED, "")
+        drain_due(store, raw)
+        assert raw.hget("user:1", "picture") == (BLUE if chosen else None), step
+        assert raw.exists(f"media:{BLUE}"), step
 
 
 def test_a_profile_picture_that_comes_while_doctor_takes_out_a_lost_one_stays(store, raw):

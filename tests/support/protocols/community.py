@@ -1,10 +1,16 @@
-"""What must hold of roles, sanctions, appeals and the log, and how workers finish them."""
+"""What staff does, what must hold of roles, sanctions, appeals and the log, and how workers finish them."""
 
 import json
+from functools import partial
 
+from accounts.community.acts import Roles
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
 from retwis_site.store import keys
-from tests.support.protocols.small_site import make_small_site
+from tests.support.protocols.small_site import CAROL, Acts, make_small_site
 from tests.support.stored_keys import drain_due, noted
+from timeline.moderation.reports import Deciding, NewReport, Reports
+from timeline.posts.repository import delete_by_staff
 
 MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
 
@@ -13,6 +19,56 @@ def make_moderated_site(raw):
     """The small site, with two moderators."""
     make_small_site(raw)
     raw.hset("staff", mapping={MODERATOR: "moderator", OTHER: "moderator"})
+
+
+class StaffActs(Acts):
+    """What people and staff do about carol and her post 2, and what she does about that. A task may be refused, when
+    another one was faster. `done`: the reasons of the changes that ended without an error."""
+
+    def __init__(self, store):
+        super().__init__(store)
+        self.done = set()
+
+    def _change(self, work, *arguments, reason, **more):
+        def task():
+            work(*arguments, reason=reason, **more)
+            self.done.add(reason)
+
+        return task
+
+    def report(self, who, pid=None):
+        return partial(Reports(self.store).make, who, NewReport(CAROL, pid, "spam"))
+
+    def decide(self, *actions, by=MODERATOR, **more):
+        """Decide the newest report about carol."""
+
+        def work():
+            for report in Reports(self.store).about(CAROL, 1):
+                Deciding(self.store).decide(report, by, actions, actions[-1], **more)
+
+        return work
+
+    def impose(self, state, by=MODERATOR, reason=None, shown=None):
+        return self._change(Sanctions(self.store).impose, CAROL, state, reason=reason or state, by=by, shown=shown)
+
+    def suspend(self):
+        return self.impose(State.SUSPENDED)
+
+    def lift(self, by=OTHER, reason=None, shown=None):
+        return self._change(Sanctions(self.store).lift, CAROL, by, reason=reason or f"lifted by {by}", shown=shown)
+
+    def appeal(self, text="It was not me."):
+        return partial(Sanctions(self.store).appeal, CAROL, text)
+
+    def answer_appeal(self, granted, by=MODERATOR):
+        reason = f"granted by {by}" if granted else f"refused by {by}"
+        return self._change(Sanctions(self.store).decide_appeal, CAROL, granted, by, reason=reason)
+
+    def give(self, uid, role, by=0):
+        return self._change(Roles(self.store).give, uid, role, by, reason=f"{uid} is {role} by {by}")
+
+    def delete_by_staff(self, by=MODERATOR):
+        return partial(delete_by_staff, self.store, 2, by, "Spam.")
 
 
 def jobs_but_recounts(raw):

@@ -151,10 +151,10 @@ class Schedule:
 _running: list[Schedule] = []
 
 
-def interleave(seed: int, kills: int, works: Sequence[Callable[[], object]]) -> None:
-    """Run these tasks at once, in the order of the seed. Fails on the error of any."""
+def interleave(seed: int, kills: int, works: Sequence[Callable[[], object]], *refusals: type[Exception]) -> None:
+    """Run these tasks at once, in the order of the seed. Fails on the error of any. Each may be refused."""
     schedule = Schedule(seed, kills)
-    schedule.run({str(number): work for number, work in enumerate(works)})
+    schedule.run({str(number): attempt(work, *refusals) for number, work in enumerate(works)})
     assert schedule.errors == [], seed
 
 

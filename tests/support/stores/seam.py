@@ -93,14 +93,16 @@ class Moment(int):
     has_come = False
 
 
-def each_moment(first: int = 0, stride: int = 1) -> Iterator[Moment]:
+def each_moment(first: int = 0, stride: int = 1, rounds: int = 1) -> Iterator[Moment]:
     """Moments for the functions below, one after the other. The last one is the first that does not come: with it, the
-    test has done everything without a disturbance."""
-    moment = Moment(first)
-    yield moment
-    while moment.has_come:
-        moment = Moment(moment + stride)
+    test has done everything without a disturbance. In each round `scattering.py` takes the round trips apart in another
+    way; of several rounds, a test tries as many as `examples` says."""
+    for _ in range(examples(rounds)):
+        moment = Moment(first)
         yield moment
+        while moment.has_come:
+            moment = Moment(moment + stride)
+            yield moment
 
 
 def _come(number: int) -> None:

@@ -12,8 +12,8 @@ from retwis_site.jobs.worker import drain
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.protocols.reports import CAROL, make_moderator, report
-from tests.support.stored_keys import drain_due, everything, make_due, noted, publish
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
+from tests.support.stored_keys import drain_due, everything, noted, publish
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.relations.relations import BlockedPeople
 
@@ -161,42 +161,6 @@ def test_a_report_about_a_deleted_account_that_is_lost_from_the_lists_goes(store
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert not any(any(found.values()) for found in doctor_findings(capsys))
     assert raw.keys("report*") == []
-
-
-@pytest.fixture(params=["alice", "bob"])
-def deletion(request, store, raw):
-    """The deletion of an account. Returns a function that checks what is left of alice's report about bob's post."""
-    login = request.getfixturevalue(request.param)
-
-    def delete():
-        AccountDeletion(store).delete(login.user, login.secret)
-        drain(store, "another worker")
-
-    def require_gone():
-        if raw.exists("reports"):  # the deletion came after the last look: the report stays for the staff
-            assert request.param == "alice"
-            [rid] = raw.zrange("reports", 0, -1)
-            assert not raw.hexists(f"report:{rid}", "who")
-        else:
-            assert raw.keys("report*") == []
-
-    return delete, require_gone
-
-
-@pytest.mark.parametrize("worker_step", range(0, 11, stride()))
-@pytest.mark.parametrize("step", range(COMMIT + 1, 9))
-def test_nothing_is_left_of_a_killed_report_when_an_account_goes_before_the_worker_has_finished(
-    store, raw, deletion, step, worker_step
-):
-    delete, require_gone = deletion
-    killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
-    make_due(raw)
-    with before_round_trip(worker_step, delete) as happened:
-        drain(store, "worker")
-    assert happened
-    drain(store, "worker")
-    require_gone()
-    assert raw.zcard("outbox") == 0
 
 
 # ---- The pages on which a user reports a person or a post.
