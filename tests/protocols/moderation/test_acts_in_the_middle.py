@@ -21,7 +21,6 @@ from tests.support.protocols.community import (
 )
 from tests.support.protocols.interleaving import attempt, carry_out
 from tests.support.protocols.reports import (
-    assert_decided_together,
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
@@ -167,47 +166,6 @@ def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_
             assert decided == [f"granted by {MODERATOR}"] * is_decided, (kill, step)
         if not died:
             break
-
-
-KILLED = {
-    "a report": lambda s: ([], s.report(ALICE)),
-    "a decision to delete a post": lambda s: ([s.report(ALICE, 2), s.report(BOB, 2)], s.decide(Action.DELETE)),
-    "a decision to suspend": lambda s: ([s.report(ALICE)], s.decide(Action.SUSPEND)),
-    "a decision about two posts and their author": lambda s: (
-        [s.report(BOB), s.report(BOB, 3), s.report(ALICE, 3), s.post(CAROL, "Buy!"), s.report(BOB, 2)],
-        s.decide(Action.DELETE, Action.SUSPEND, told="Thank you.", also="3 0"),
-    ),
-    "a deletion by staff": lambda s: ([], s.delete_by_staff()),
-    "an answer": lambda s: ([s.impose(State.FROZEN), s.appeal()], s.answer_appeal(True)),
-    "an appeal": lambda s: ([s.impose(State.FROZEN)], s.appeal()),
-}
-# These change what stands of a person and have a line in the log: both, or neither.
-LOGGED = {
-    "a sanction": lambda s: ([], s.impose(State.FROZEN)),
-    "a suspension": lambda s: ([], s.impose(State.SUSPENDED)),
-    "a new moderator": lambda s: ([], s.give(CAROL, Role.MODERATOR, ALICE)),
-    "a new admin": lambda s: ([], s.give(CAROL, Role.ADMIN, ALICE)),
-    "a refusal": lambda s: ([s.impose(State.FROZEN), s.appeal()], s.answer_appeal(False)),
-}
-
-
-def written_of_carol(raw):
-    return {field: text for field, text in raw.hgetall("user:3").items() if text}
-
-
-@pytest.mark.parametrize("act", [*KILLED, *LOGGED])
-def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(acts, store, raw, act):
-    before, work = (KILLED | LOGGED)[act](acts)
-    for step in seam.each_moment():
-        make_site_after(raw, before)
-        person, log, waiting = written_of_carol(raw), acts_in_log(raw), raw.zrange("reports", 0, -1)
-        seam.killed_before_round_trip(step, work)
-        assert_all_agree(store, raw, step)
-        assert_decided_together(raw, step, waiting)
-        if act in LOGGED:
-            assert len(acts_in_log(raw)) - len(log) == (written_of_carol(raw) != person), step
-        if (raw.hget("post:2", "deleted") or "").endswith(":staff"):
-            assert [one for one in acts_in_log(raw) if one["post"] == 2], step
 
 
 def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(acts, store, raw):

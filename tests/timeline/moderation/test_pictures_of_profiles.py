@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import allow_picture, blocked_as, remove_picture
+from accounts.community.acts import blocked_as, remove_picture
 from accounts.community.log import Act, Log
 from accounts.media import repository
 from accounts.media.decoding import Shape
@@ -22,7 +22,7 @@ from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.people import register
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.reports import report
-from tests.support.stored_keys import drain_due, noted
+from tests.support.stored_keys import drain_due
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation.reports import Deciding, NewReport, Reason, Reports
 from timeline.posts.entities import Media, NewPost, Picture
@@ -163,18 +163,6 @@ def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob
     [way] = way_back(staff.get("/moderation/log/").content.decode())
     assert "You cannot decide about yourself" in staff.post(way, {"reason": "Mine"}).content.decode()
     assert raw.hexists("blocked_media", RED.digest)
-
-
-@pytest.mark.parametrize("step", range(1, 7))
-def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, step):
-    remove_picture(store, BY_ALICE, ProfilePicture.PICTURE, RED.digest, blocked_as(store, RED.digest))
-    [removed] = Log(store).about(2)
-    is_killed = killed_before_round_trip(step, lambda: allow_picture(store, removed, 1, "A mistake"))
-    assert is_killed == (step < 6)
-    drain_due(store, raw)
-    drain_due(store, raw)
-    assert raw.zcard("acts:2") == 2 - raw.hexists("blocked_media", RED.digest)
-    assert not any(job.startswith("allowed_picture") for job in noted(raw))
 
 
 @pytest.mark.parametrize("step", range(1, 8))

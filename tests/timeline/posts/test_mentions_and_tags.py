@@ -11,8 +11,8 @@ import regex
 from django.conf import settings
 from hypothesis import given, strategies as st
 
-from tests.support.stored_keys import drain_due, publish
-from tests.support.stores.seam import killed_before_round_trip, tries_all
+from tests.support.stored_keys import publish
+from tests.support.stores.seam import tries_all
 from tests.support.texts.characters import of_categories
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.links import (
@@ -123,17 +123,6 @@ def test_an_edit_looks_names_up_again(raw, store, alice, bob, carol):
     assert raw.hget("post:1", "mentions") == "3 2"
     Posts(store).edit(1, 1, "Hello all")
     assert raw.hget("post:1", "mentions") is None
-
-
-@pytest.mark.parametrize("step", range(1, 10))
-def test_a_killed_edit_is_finished_with_its_tags_mentions_and_notices(raw, store, alice, bob, carol, step):
-    publish(raw, store, alice, "@bob #Redis")
-    killed_before_round_trip(step, lambda: Posts(store).edit(1, 1, "@carol #Django"))
-    drain_due(store, raw)
-    is_edited = raw.hget("post:1", "body") == "@carol #Django"
-    assert raw.hget("post:1", "mentions") == ("3" if is_edited else "2")
-    assert tags(raw) == {"django" if is_edited else "redis": {"1": 1}}
-    assert raw.keys("notices:*") == ["notices:3" if is_edited else "notices:2"]
 
 
 LETTERS = [char for char in of_categories("L") if not char.isascii()]
