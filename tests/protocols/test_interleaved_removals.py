@@ -29,10 +29,18 @@ from tests.support.command_output import report_of
 from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
 from tests.support.protocols.interleaving import attempt, carry_out, interleave
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, NAMES, existing_posts, finish_jobs, make_small_site
+from tests.support.protocols.small_site import (
+    ALICE,
+    BOB,
+    CAROL,
+    NAMES,
+    Acts,
+    existing_posts,
+    finish_jobs,
+    make_small_site,
+)
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
 from tests.support.stores.seam import before_part, examples
-from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
@@ -183,13 +191,6 @@ def decide(store, action):
         Deciding(store).decide(report, MODERATOR, [action], "Spam.")
 
 
-def restore(store):
-    restoring = Restoring(store, CAROL)
-    restoring.begin()
-    restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
-    restoring.finish()
-
-
 APP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 # What carol does, and what is done to her.
@@ -220,7 +221,7 @@ CHANGES = {
     "she reposts": lambda s: Reposts(s).repost(CAROL, 1, BOB),
     "she reads her notices": lambda s: Inbox(s, CAROL).set_read(7),
     "she pins": lambda s: Pins(s).pin(CAROL, 2),
-    "she is restored": restore,
+    "she is restored": lambda s: Acts(s).bring_back(CAROL)(),
     "she is answered": lambda s: Posts(s).publish(ALICE, NewPost("for @carol", reply_to=2), "t"),
     "she is reported": lambda s: Reports(s).make(ALICE, NewReport(CAROL, None, "spam")),
     "she is warned": lambda s: decide(s, Action.WARN),

@@ -26,7 +26,6 @@ from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.seam import examples
-from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HomeTags
 from timeline.relations.relations import TagFollows
@@ -47,18 +46,6 @@ def evict(acts):
 
 def post_for_many(acts):
     return override_settings(DELIVER_INLINE_LIMIT=0)(acts.post(CAROL))
-
-
-def bring_back(acts, uid):
-    """Two posts of a download. Their ids were never given out here, so they get new ones."""
-
-    def work():
-        restoring = Restoring(acts.store, uid)
-        restoring.begin()
-        restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
-        restoring.finish()
-
-    return work
 
 
 def home_tag(acts):
@@ -92,8 +79,8 @@ SCENARIOS = {
         s.delete(CAROL, 3),
         s.home,
     ],
-    "posts are brought back, post, two readers": lambda s: [bring_back(s, CAROL), s.post(CAROL), s.home, s.everyone],
-    "posts are brought back, a follow, a reader": lambda s: [bring_back(s, BOB), s.follow(ALICE, BOB), s.home],
+    "posts are brought back, post, two readers": lambda s: [s.bring_back(CAROL), s.post(CAROL), s.home, s.everyone],
+    "posts are brought back, a follow, a reader": lambda s: [s.bring_back(BOB), s.follow(ALICE, BOB), s.home],
     "a tag comes to home, posts with it, a reader": lambda s: [
         home_tag(s),
         s.post(BOB, TAGGED),
@@ -151,11 +138,11 @@ def test_a_worker_and_the_owner_bring_the_same_posts_back(acts, store, raw, layo
         acts.home()
         acts.everyone()
         ended = []
-        owner = partial(lambda ended: ended.append(bring_back(acts, CAROL)()), ended)
+        owner = partial(lambda ended: ended.append(acts.bring_back(CAROL)()), ended)
         interleave(seed, 0, [owner, acts.take_over, acts.take_over, acts.home])
         finish_jobs(store, raw)
         if not ended:
-            bring_back(acts, CAROL)()
+            acts.bring_back(CAROL)()
         bodies = [raw.hget(f"post:{pid}", "body") for pid in existing_posts(raw, [CAROL])]
         assert sorted(bodies) == ["later", "post 2", "sooner"], seed
         assert acts.home() == existing_posts(raw, [ALICE, CAROL]), seed

@@ -40,10 +40,9 @@ from tests.support.protocols.community import StaffActs, make_moderated_site
 from tests.support.protocols.conversations import make_thread
 from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, make_small_site
 from tests.support.stored_keys import add_overdue_job, drain_due, everything, make_due, noted
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
-from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, Picture
@@ -114,21 +113,12 @@ def demoted(store, raw):
     return lambda: Roles(store).give(CAROL, Role.MEMBER)
 
 
-def logged_in_with_an_old_hash(store, raw):
-    give_old_password(raw, ALICE)
-    return lambda: Sessions(store).replace_old_password(ALICE, "secret1", "a new hash")
+def with_an_old_hash(work):
+    def begin(store, raw):
+        give_old_password(raw, ALICE)
+        return lambda: work(Sessions(store))
 
-
-def restored(store, raw):
-    def work():
-        restoring = Restoring(store, CAROL)
-        restoring.begin()
-        restoring.write(
-            [OldPost(900, 5, "sooner"), OldPost(901, 6, "later", texts=(Version(5, "late"), Version(6, "later")))]
-        )
-        restoring.finish()
-
-    return work
+    return begin
 
 
 def edited(store, raw):
@@ -232,7 +222,7 @@ WRITES = {
     "an edit": edited,
     "a deletion of a post": lambda s, raw: lambda: Posts(s).delete(CAROL, 2),
     "a deletion below a tombstone": answer_under_a_tombstone,
-    "posts of a download": restored,
+    "posts of a download": lambda s, raw: Acts(s).bring_back(CAROL, texts=(Version(5, "late"), Version(6, "later"))),
     **{f"{name}: {verb}": relation(name, verb) for name in CASES for verb in ("set", "unset")},
     "a registration": lambda s, raw: lambda: Registration(s).register("dora", "hash"),
     "an invited person": invited,
@@ -242,7 +232,8 @@ WRITES = {
     "links on a profile": linked,
     "a password": lambda s, raw: lambda: Sessions(s).change_password(ALICE, "another hash"),
     "a logout everywhere": lambda s, raw: lambda: Sessions(s).end_all(ALICE),
-    "an old password": logged_in_with_an_old_hash,
+    "an old password": with_an_old_hash(lambda s: s.replace_old_password(ALICE, "secret1", "a new hash")),
+    "a password instead of an old one": with_an_old_hash(lambda s: s.change_password(ALICE, "another hash")),
     "a deletion of an account": lambda s, raw: lambda: AccountDeletion(s).delete(User(CAROL, "carol"), "secret3"),
     "a sanction for a day": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.HIDDEN, WHY, _tomorrow()),
     "the end of a role": demoted,

@@ -12,7 +12,7 @@ from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.stores.seam import examples
-from timeline.account_data.restoring import OldPost, RestoredRelations, Restoring
+from timeline.account_data.restoring import RestoredRelations
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.timelines.profile import Pins
 
@@ -21,13 +21,10 @@ CAROLS_POST = 2
 
 
 def restore(acts):
-    """Two posts of a download, of which the later one was pinned. This site has never given out their ids."""
+    """Two posts of a download, of which the later one was pinned."""
 
     def work():
-        restoring = Restoring(acts.store, CAROL)
-        restoring.begin()
-        restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later #old")])
-        restoring.finish()
+        restoring = acts.bring_back(CAROL, "later #old")()
         RestoredRelations(acts.store, CAROL).pin(restoring.conversation.id_of(901))
 
     return attempt(work, StoreError, NoSuchPost, PostDeleted)

@@ -13,6 +13,7 @@ from tests.support.protocols.interleaving import attempt, take_all_over
 from tests.support.stored_keys import drain_due, noted
 from tests.support.stored_posts import queue_posts
 from tests.support.stores.key_layouts import Counted
+from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts
@@ -99,6 +100,18 @@ class Acts:
 
     def delete(self, uid, pid):
         return attempt(partial(Posts(self.store).delete, uid, pid), NoSuchPost, PostDeleted)
+
+    def bring_back(self, uid, later="later", texts=()):
+        """Bring back two posts of a download. Their ids, 900 and 901, were never given out here."""
+
+        def work():
+            restoring = Restoring(self.store, uid)
+            restoring.begin()
+            restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, later, texts=texts)])
+            restoring.finish()
+            return restoring
+
+        return work
 
     def delete_account(self, uid):
         return partial(AccountDeletion(self.store).delete, User(uid, NAMES[uid]), f"secret{uid}")
