@@ -224,7 +224,8 @@ def test_what_was_told_before_it_was_turned_off_stays_until_its_cause_goes(store
     else:
         raw.zadd("muted_threads:2", {pid: LONG_AGO})
     Likes(store).like(ALICE, pid, BOB)
-    assert notices(raw) == told == [f"like:{pid}:1", f"reply:{answer}:1"]
+    assert notices(raw) == told
+    assert {*told} == {f"like:{pid}:1", f"reply:{answer}:1"}  # within one second they stand by their names
     Likes(store).unlike(ALICE, pid, BOB)
     Posts(store).delete(1, answer)
     assert notices(raw) == []
