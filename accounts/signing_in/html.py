@@ -256,6 +256,12 @@ def typed(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
+def is_made_of(request: HttpRequest, field: str, present: str) -> bool:
+    """Whether a form that was sent was made of what is there now, as its hidden `field` says. A form without the field,
+    such as one of another program, says nothing of it."""
+    return request.POST.get(field) in (None, present)
+
+
 def form_page(
     request: RetwisRequest, template: str, context: Mapping[str, Any], status: int | None = None
 ) -> HttpResponse:

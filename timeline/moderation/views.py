@@ -29,7 +29,7 @@ from accounts.signing_in.guards import (
     page_of_form,
     staff_required,
 )
-from accounts.signing_in.html import done, form_page, not_done, rendering, typed
+from accounts.signing_in.html import done, form_page, is_made_of, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountDeleted, Refused, Role, Sanction, State, User
@@ -260,7 +260,7 @@ class PostsDeleted(Refused):
 def _require_shown(request: RetwisRequest, present: Sanction | None) -> None:
     """Raises SanctionChanged where the form has shown another sanction than the present one: nobody replaces or lifts
     one unseen."""
-    if request.POST.get("imposed") not in (None, present.act_id if present is not None else ""):
+    if not is_made_of(request, "imposed", present.act_id if present is not None else ""):
         raise SanctionChanged
 
 

@@ -221,6 +221,12 @@ class PostRemoved(PostDeleted):
     message = _("The moderators have removed this post.")
 
 
+class EditedMeanwhile(Exception):
+    message = _(
+        "This post was changed meanwhile, in another window or by an app. Saving again replaces what it says now:"
+    )
+
+
 class TooManyEdits(Exception):
     """A post has as many texts as it may have."""
 

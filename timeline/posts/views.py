@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.repository import PictureGone, Pictures
 from accounts.signing_in import guards
-from accounts.signing_in.html import Page, form_page, rendering, typed
+from accounts.signing_in.html import Page, form_page, is_made_of, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.html import FIRST_STRONG_ISOLATE, POP
@@ -28,7 +28,16 @@ from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts import composer
-from timeline.posts.entities import MOST_PICTURES, NewPost, NoSuchPost, Picture, Post, TargetRefused, TooManyEdits
+from timeline.posts.entities import (
+    MOST_PICTURES,
+    EditedMeanwhile,
+    NewPost,
+    NoSuchPost,
+    Picture,
+    Post,
+    TargetRefused,
+    TooManyEdits,
+)
 from timeline.posts.feature import POSTS
 from timeline.posts.html import about_post, described, html_of, picture_page
 from timeline.posts.links import with_own_names
@@ -234,17 +243,23 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
     form = composer.EditForm(typed(request), post, composer.pictures_in(request.POST))
+    made_of, newer = str(post.edited or 0), ""
     if form.is_valid():
-        RateLimits(connect()).count(POSTS, str(me.uid))
+        body = with_own_names(form.cleaned_data["body"], request.get_host())
         try:
-            body = with_own_names(form.cleaned_data["body"], request.get_host())
+            if body != post.body and not is_made_of(request, "made_of", made_of):
+                newer = post.body
+                raise EditedMeanwhile
+            RateLimits(connect()).count(POSTS, str(me.uid))
             if Posts(connect()).change(me.uid, pid, body, form.pictures):
                 messages.success(request, _("Saved."), extra_tags="posted")
             return HttpResponseRedirect(address)
-        except (TooManyEdits, DescriptionMissing) as refused:
+        except (EditedMeanwhile, TooManyEdits, DescriptionMissing) as refused:
             form.add_error("body" if isinstance(refused, TooManyEdits) else None, str(refused.message))
     pictures = described(form.pictures, request.LANGUAGE_CODE)
-    context = {"form": form, "uid": me.uid, "pid": pid, "address": address, "pictures": pictures}
+    context = {"form": form, "uid": me.uid, "pid": pid, "address": address, "pictures": pictures, "newer": newer}
+    # A form that comes back for another reason is still made of what it was made of.
+    context["made_of"] = made_of if newer else request.POST.get("made_of", made_of)
     return form_page(request, "timeline/posts/edit.html", context)
 
 

@@ -172,6 +172,33 @@ def test_a_post_with_too_many_texts_keeps_the_one_it_has(member, alices_post, ra
     assert raw.hget("post:1", "body") == "second"
 
 
+def made_of(page):
+    return re.search(r'name="made_of" value="(.*?)"', page)[1]
+
+
+def test_what_was_saved_meanwhile_is_shown_before_it_is_replaced(member, alices_post, raw):
+    """Two windows have the form of one text."""
+    form = {"made_of": made_of(page_of(member.get("/@alice/1/edit/")))}
+    member.post("/@alice/1/edit/", {**form, "body": "From one window"})
+    page = page_of(member.post("/@alice/1/edit/", {**form, "body": "x" * 281}), 422)
+    assert made_of(page) == form["made_of"]
+    page = page_of(member.post("/@alice/1/edit/", {**form, "body": "From the other"}), 422)
+    assert "Saving again replaces what it says now:" in page
+    assert "From one window</blockquote>" in page
+    assert "From the other</textarea>" in page
+    assert raw.hget("post:1", "body") == "From one window"
+    member.post("/@alice/1/edit/", {"made_of": made_of(page), "body": "From the other"})
+    assert raw.hget("post:1", "body") == "From the other"
+
+
+def test_a_form_that_is_sent_twice_or_says_nothing_of_its_text_is_saved(member, alices_post, raw):
+    form = {"made_of": made_of(page_of(member.get("/@alice/1/edit/"))), "body": "second"}
+    for _ in range(2):
+        assert member.post("/@alice/1/edit/", form).status_code == 302
+    assert member.post("/@alice/1/edit/", {"body": "third"}).status_code == 302
+    assert raw.hget("post:1", "body") == "third"
+
+
 def test_nobody_else_may_edit_and_their_text_is_kept(browser, bob, alices_post, raw):
     client = browser(bob)
     assert client.get("/@alice/1/edit/").status_code == 403
