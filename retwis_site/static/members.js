@@ -313,11 +313,22 @@ document.addEventListener("submit", ({ target, submitter }) => {
 
 // ---- answering below a card of a list
 
-/** Open a composer below a card, or close it. Its text is kept. */
+const answers = new WeakMap(); // by card: the composer that was opened below it, also a closed one: it has its pictures
+
+function openAnswer(card, form, takesFocus) {
+  card.after(form);
+  upgrade();
+  if (takesFocus) form.elements.body.focus();
+}
+
+const closeAnswer = (form) => new DocumentFragment().append(form); // `form.remove` is a button once it has a picture
+
+/** Open a composer below a card, or close it. Its text and pictures are kept. */
 async function answerBelow(link) {
   if (link.pathname === location.pathname) return document.querySelector("#reply [name=body]")?.focus(); // a frozen user has none
   const card = link.closest(".post");
-  if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
+  const own = answers.get(card);
+  if (own) return own.isConnected ? closeAnswer(own) : openAnswer(card, own, true);
   const pid = card.id.replace("post-", "");
   const stillWaits = waits();
   const { page } = await load(`${siteTop}compose/?reply_to=${pid}`);
@@ -326,10 +337,16 @@ async function answerBelow(link) {
   for (const element of form.querySelectorAll("*"))
     for (const name of ["id", "for", "aria-describedby"])
       if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("reply_body", `reply_body-${pid}`));
-  card.after(form);
-  upgrade();
-  if (stillWaits()) form.elements.body.focus();
+  answers.set(card, form);
+  openAnswer(card, form, stillWaits());
 }
+document.addEventListener("keydown", ({ key, target, isComposing }) => {
+  const form = key === "Escape" && !isComposing ? target.closest(".post + .composer") : null;
+  const card = form?.previousElementSibling;
+  if (!form || answers.get(card) !== form) return; // a page's own form stays
+  closeAnswer(form);
+  card.querySelector(".acts a.reply").focus();
+});
 
 // ---- while a post is typed, `@` and `#` are completed with people and tags
 
@@ -353,6 +370,9 @@ function closeCompletion() {
   completion = null;
 }
 
+/** Whether all that is offered stands in the text already. */
+const isWritten = ({ children: [option, another] }, token) => !another && option.dataset.text === token;
+
 async function complete(text) {
   const token = tokenOf(text);
   if (!token) return closeCompletion();
@@ -361,7 +381,7 @@ async function complete(text) {
   if (awaited !== token || document.activeElement !== text || tokenOf(text) !== token) return;
   const list = page.querySelector("[role=listbox]"); // none when nobody fits, or the site cannot be reached
   closeCompletion();
-  if (!list) return;
+  if (!list || isWritten(list, token)) return;
   const place = document.createElement("div");
   place.className = "completing";
   place.append(...page.body.childNodes);

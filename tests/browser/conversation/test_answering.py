@@ -9,11 +9,13 @@ from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import composer, held, nothing_scrolls_sideways, post, said, stayed, stays
 from tests.browser.support.touch import cut_off
 from tests.browser.support.windows import PHONE, sign_in
+from tests.support.pictures import picture_file
 from tests.support.stored_keys import publish
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.search.index import Indexing
 
+RED = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
 REPLY = re.compile("^Reply")
 
 
@@ -92,6 +94,39 @@ def test_a_second_click_closes_it_and_a_third_brings_the_text_back(page, answere
     link.click()
     expect(answer_box(page)).to_have_value("Half an ans")
     expect(composer(page)).to_have_value("")
+
+
+def test_escape_closes_it_and_leads_back_to_the_link_which_brings_text_and_pictures_back(page, answered):
+    link = post(page, answered[0]).get_by_role("link", name=REPLY)
+    link.click()
+    answer_box(page).fill("Half an ans")
+    page.locator("summary").filter(has_text="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files(RED)
+    description = page.get_by_role("textbox", name="Description of picture 1")
+    expect(description).to_be_focused()
+    page.keyboard.type("A blue wall")
+    page.keyboard.press("Escape")
+    expect(answer_box(page)).to_have_count(0)
+    expect(link).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(answer_box(page)).to_be_focused()
+    expect(answer_box(page)).to_have_value("Half an ans")
+    expect(description).to_have_value("A blue wall")
+    link.click()
+    expect(answer_box(page)).to_have_count(0)
+
+
+def test_escape_closes_the_list_of_names_before_the_form_and_no_form_of_a_page(page, answered, bob):
+    post(page, answered[0]).get_by_role("link", name=REPLY).click()
+    expect(answer_box(page)).to_be_focused()
+    page.keyboard.type(f"@{bob.user.username[:-1]}")
+    expect(page.get_by_role("listbox")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("listbox")).to_have_count(0)
+    expect(answer_box(page)).to_be_focused()
+    page.goto(f"/compose/?reply_to={answered[1]}")
+    answer_box(page).press("Escape")
+    expect(answer_box(page)).to_be_focused()
 
 
 def test_the_text_of_an_answer_stays_with_its_post(page, alice, answered):

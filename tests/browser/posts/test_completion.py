@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import composer
 from tests.browser.support.windows import PHONE
+from tests.support.people import register
 from tests.support.stored_posts import write_tag
 
 
@@ -75,6 +76,29 @@ def test_a_name_is_completed_in_the_middle_of_a_text(page, bob):
     expect(suggestions(page).get_by_role("option", name=f"@{name}")).to_be_visible()
     suggestions(page).get_by_role("option", name=f"@{name}").click()
     expect(composer(page)).to_have_value(f"Hello @{name} there")
+
+
+@pytest.mark.parametrize("sign", ["@", "#"])
+def test_what_is_typed_to_its_end_is_not_offered(page, raw, store, name, sign):
+    whole = f"{name('Typed')}_end"
+    write_tag(raw, whole, [1])
+    register(store, whole)
+    composer(page).press_sequentially(f"{sign}{whole[:-1]}")
+    expect(options(page)).to_have_count(1)
+    composer(page).press(whole[-1])
+    expect(suggestions(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_on_a_wide_screen_the_list_leaves_the_buttons_free(window, alice, tag, language):
+    page = window(alice, at="/", locale=language)
+    text = page.locator("textarea[name=body]")
+    text.press_sequentially(f"#{tag}")
+    expect(page.get_by_role("option")).to_have_count(2)
+    page.locator(".composer .actions button").last.click()
+    expect(page.locator(".message.posted")).to_be_visible()
+    expect(page.get_by_role("article").first).to_contain_text(f"#{tag}")
+    assert "_two" not in page.get_by_role("article").first.inner_text()
 
 
 def test_a_mail_address_is_not_completed(page, alice):
