@@ -149,7 +149,6 @@ def for_many(work):
     return begin
 
 
-# Each makes ready what it needs, and returns the write.
 def _tomorrow():
     return int(time.time()) + 24 * 3600
 
@@ -213,6 +212,7 @@ OF_STAFF = {
     ),
     "a deletion by staff": lambda s: ([], s.delete_by_staff()),
 }
+# Each makes ready what it needs, and returns the write.
 WRITES = {
     **{name: of_staff(acts) for name, acts in OF_STAFF.items()},
     "a post": lambda s, raw: lambda: Posts(s).publish(CAROL, NewPost("Hello @bob"), "t"),
