@@ -41,7 +41,7 @@ class Sent(NamedTuple):
     seconds: float
     pushes: int  # commands that push a post into a home timeline, also into one that does not exist
     jobs: int  # how many jobs a worker has done together; 0 for a form
-    trips: tuple[RoundTrip[ShownCommand], ...]  # the first ones, when there are very many commands
+    recorded: tuple[RoundTrip[ShownCommand], ...]  # the first ones, when there are very many commands
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class Change:
 
 def sent(what: str, watch: Recording, jobs: int = 0) -> Sent:
     """What was recorded. Of jobs that were done together only the numbers: their commands are about many people."""
-    trips = tuple(shown_round_trips(watch))
+    recorded = tuple(shown_round_trips(watch))
     return Sent(
         what,
         watch.number,
-        len(trips),
-        sum(one.seconds for one in trips),
-        sum(command.name == "LPUSHX" for one in trips for command in one.commands) + watch.left_out.get("LPUSHX", 0),
+        len(recorded),
+        sum(one.seconds for one in recorded),
+        sum(command.name == "LPUSHX" for one in recorded for command in one.commands) + watch.left_out.get("LPUSHX", 0),
         jobs,
-        trips if jobs < 2 else (),
+        recorded if jobs < 2 else (),
     )
 
 
@@ -134,9 +134,9 @@ def _left_jobs(watch: Recording) -> list[str]:
 def _parsed(text: str | None) -> Sent | None:
     """A stored record; None for what is none."""
     with suppress(ValueError, TypeError):
-        what, commands, round_trips, seconds, pushes, jobs, trips = json.loads(text or "")
+        what, commands, round_trips, seconds, pushes, jobs, recorded = json.loads(text or "")
         numbers = int(commands), int(round_trips), float(seconds), int(pushes), int(jobs)
-        return Sent(str(what), *numbers, tuple(map(_round_trip, trips)))
+        return Sent(str(what), *numbers, tuple(map(_round_trip, recorded)))
     return None
 
 

@@ -133,8 +133,8 @@ def _of_change(change: Change, language: str) -> bytes:
 
 
 def _sent(summary: str, one: Sent, language: str) -> bytes:
-    listed = sum(len(trip.commands) for trip in one.trips)
-    steps = b"".join([_round_trip(trip, kept_rows(trip.commands), language) for trip in one.trips])
+    listed = sum(len(each.commands) for each in one.recorded)
+    steps = b"".join([_round_trip(each, kept_rows(each.commands), language) for each in one.recorded])
     return SENT.fill_as_sent(language, summary=summary, steps=steps, is_whole=listed == one.commands)
 
 
@@ -168,13 +168,13 @@ def _job_in_words(job: Sent, language: str) -> str:
     return listed(words, together % {"number": others})
 
 
-def _round_trip(trip: RoundTrip[Any], listed: bytes, language: str) -> bytes:
+def _round_trip(one: RoundTrip[Any], listed: bytes, language: str) -> bytes:
     """A round trip. `listed`: its commands, as rows."""
     return STEP.fill_as_sent(
         language,
-        summary=_trip_in_words(language, trip.number, _milliseconds(trip.seconds)),
-        sent=trip.sent,
-        received=trip.received,
+        summary=_round_trip_in_words(language, one.number, _milliseconds(one.seconds)),
+        sent=one.sent,
+        received=one.received,
         commands=listed,
     )
 
@@ -186,7 +186,7 @@ def _summary(language: str, commands: int, round_trips: int, milliseconds: str) 
 
 
 @lru_cache(maxsize=1000)
-def _trip_in_words(language: str, commands: int, milliseconds: str) -> str:
+def _round_trip_in_words(language: str, commands: int, milliseconds: str) -> str:
     return listed(_counted_commands(commands), _in_milliseconds(milliseconds))
 
 

@@ -131,7 +131,7 @@ def forget_words():
         post_cards.phrases,
         people_html._newest_user,
         inspector._summary,
-        inspector._trip_in_words,
+        inspector._round_trip_in_words,
     ):
         cached.cache_clear()
 

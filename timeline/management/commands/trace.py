@@ -149,9 +149,11 @@ ALIKE = 3  # commands, or keys, that are alike and shown; the others are counted
 def lines_of(title: str, watch: Recording) -> Iterator[str]:
     """A title with the numbers, and a line for each command: the number of its round trip, the command, its complexity
     and who asked for it."""
-    trips = shown_round_trips(watch)
-    yield f"{title}: {_number(len(trips), 'round trip', 'round trips')}, {_number(watch.number, 'command', 'commands')}"
-    shown = [list(_shown(one.commands)) for one in trips]
+    recorded = shown_round_trips(watch)
+    round_trips = _number(len(recorded), "round trip", "round trips")
+    commands = _number(watch.number, "command", "commands")
+    yield f"{title}: {round_trips}, {commands}"
+    shown = [list(_shown(one.commands)) for one in recorded]
     widths = [min(WIDEST, max((len(row[place]) for rows in shown for row in rows), default=0)) for place in (0, 1)]
     for number, rows in enumerate(shown, start=1):
         for place, (command, complexity, asker) in enumerate(rows):
