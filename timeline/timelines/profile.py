@@ -160,10 +160,11 @@ def _keep_shown(page: tuple[int, Tab], listed: Sequence[int], found: Found, read
         lowest = min(pids, default=0)
         left_out = tuple(pid for pid in listed if pid in known and pid >= lowest)
         _shown.put(page, ShownPage(pids, dead, left_out, tuple(posts.difference(pids)), people))
-    if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
-        newest = max(reader.needed.acted)
-        if newest > (_acted_unknown.get(reader.me) or 0):
-            _acted_unknown.put(reader.me, newest)
+    asker, needed = reader.asker, reader.needed
+    if asker.me is not None and needed.acted and asker.acted.since < inf:
+        newest = max(needed.acted)
+        if newest > (_acted_unknown.get(asker.me) or 0):
+            _acted_unknown.put(asker.me, newest)
 
 
 def _of_tab(page: tuple[int, Tab], listed: list[int]) -> tuple[list[int], int]:

@@ -144,16 +144,15 @@ class PostReader:
         people = {**foreseen.people}
         if page_of is not None:
             people |= keep_people([page_of])
-        self.me: int | None = None
+        me: int | None = None
         if isinstance(user := viewer.user, User):
-            self.me = user.uid
-            people[user.uid] = user
+            me = user.uid
+            people[me] = user
         self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
-        if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
-            self.rules_of_viewer = (visibility.NotHidden(self.me, acted.hidden, self._page_of),)
+        if me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
+            self.rules_of_viewer = (visibility.NotHidden(me, acted.hidden, self._page_of),)
         asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
-        self._asker = Asker(self.me, asking, acted, people, foreseen, viewer.just_changed, viewer.about_authors)
-        self.acted = acted
+        self.asker = Asker(me, asking, acted, people, foreseen, viewer.just_changed, viewer.about_authors)
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -170,11 +169,11 @@ class PostReader:
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
         where staff has hidden a person whom a post names.
         """
-        whole: dict[int, Post] = {}
+        asker, whole = self.asker, dict[int, Post]()
         if not self.rules_of_viewer:  # what a card may name depends on whom the viewer hides
-            foreseen = self._asker.foreseen.stored
-            whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self._asker.fresh)
-        parts = _Parts(self._asker, whole)
+            foreseen = asker.foreseen.stored
+            whole = cached_whole([pid for pid in pids if pid not in foreseen], asker.me, asker.fresh)
+        parts = _Parts(asker, whole)
         yield from parts.read(pipe, [pid for pid in pids if pid not in whole], ())
         for _ in range(STEPS if parts.has_news else 0):  # of posts that are known, all that they name was asked for
             posts, people = parts.not_asked_for(pids)
@@ -187,14 +186,14 @@ class PostReader:
         existing = seen = made | whole
         if made:
             hidden_by_staff = visibility.hidden_among(parts.people.values())  # no post is kept whole that names one
-            unseen = yield from visibility.unseen_by(pipe, self.me, hidden_by_staff - self._opened(pids, made))
+            unseen = yield from visibility.unseen_by(pipe, asker.me, hidden_by_staff - self._opened(pids, made))
             seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
             named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
             rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, named)
-            of_others = [post for post in rest_of_list.values() if post.author.uid != self.me]  # own are always read
+            of_others = [post for post in rest_of_list.values() if post.author.uid != asker.me]  # own are always read
             if of_others and not self.rules_of_viewer and not hidden_by_staff:
                 keep_whole(of_others)
             seen |= rest_of_list
@@ -206,8 +205,8 @@ class PostReader:
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
-        self._asker.ask_rules(pipe, people)
-        return ask_people(pipe, people - self._asker.people.keys())
+        self.asker.ask_rules(pipe, people)
+        return ask_people(pipe, people - self.asker.people.keys())
 
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
@@ -216,7 +215,7 @@ class PostReader:
     def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
         """Whose page the viewer has opened: that of a person, or of one post. The address of a repost leads to what it
         reposts."""
-        if self.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
+        if self.asker.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
             reposted = {made[pid].links.repost_of for pid in pids if pid in made}
             return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
         return {self._page_of}
@@ -249,7 +248,7 @@ class PostReader:
                 reposted_by.setdefault(pid, {})[entry.author] = None
         self._shown.update(found)
         quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
-        acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
+        acted = self.asker.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
         shown = [
             post
             if pid not in acted and pid not in reposted_by
