@@ -58,9 +58,9 @@ def _ask_traces(pipe: Pipe, one: Written) -> Traces:
 
 
 class Evidence:
-    """Only timelines, listings, likes and reposts tell it, and what `doctor` has noted of losses: all come after the
-    commit. An author of whom one post was published and is missing has lost entries, so all missing posts of that
-    author are lost. It only reads."""
+    """Tells which of the posts that `updates:` lacks were published, by what comes after the commit alone: timelines,
+    listings, likes and reposts, and what `doctor` has noted of losses. An author of whom one such post was published
+    has lost entries, so all missing posts of that author are lost. It only reads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

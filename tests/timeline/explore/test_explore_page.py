@@ -139,7 +139,7 @@ def test_the_author_does_not_count(store, raw, alice, bob):
 
 @pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
 def test_people_whom_staff_has_hidden_do_not_count(store, raw, alice, bob, carol, state):
-    """As in the numbers below a post: else whoever is suspended for buying likes stays ahead by them."""
+    """The numbers below a post leave them out, too. Sellers of likes would lift posts after they were suspended."""
     for uid in range(4, 9):
         register(store, f"user{uid}")
     for pid, uids in ((1, range(3, 9)), (2, (2, 3, 4))):
