@@ -397,11 +397,12 @@ def accounts_found(call: Call, typed: str) -> list[Entity]:
     found = People(connect()).search(call.viewer, query).people if query else []
     if call.sent.flag("following"):
         return accounts_listed(call, [one for one in found if one.following][first : first + limit])
-    accounts = accounts_listed(call, found[first : first + limit])
-    if query and not first and not any(one.user.username.lower() == query.lower() for one in found):
+    named: list[Entity] = []
+    if query and not any(one.user.username.lower() == query.lower() for one in found):
         with suppress(NotFound, Gone, NotShown):
-            accounts = [account_named(call, query, _read_findable), *accounts][:limit]
-    return accounts
+            named = [account_named(call, query, _read_findable)]
+    others = found[max(0, first - len(named)) : first + limit - len(named)]
+    return [*named[first : first + limit], *accounts_listed(call, others)]
 
 
 def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Entity]:

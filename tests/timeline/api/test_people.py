@@ -128,6 +128,21 @@ def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, app,
     assert found("bob") == []
 
 
+def test_parts_of_a_search_have_each_person_once_also_behind_a_muted_one(store, alice, app, bob):
+    """Whom the whole name alone finds comes before all others, and so moves each of them by one."""
+    Mutes(store).mute(alice.user.uid, bob.user.uid)
+    for name in ("bobby", "bobine", "bobo"):
+        register(store, name)
+    whole = [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": "bob"})]
+    assert (whole[0], sorted(whole)) == ("bob", ["bob", "bobby", "bobine", "bobo"])
+    for size in (1, 2, 3):
+        parts = [
+            app.json("GET", "/api/v1/accounts/search", {"q": "bob", "limit": size, "offset": first})
+            for first in range(0, 6, size)
+        ]
+        assert [one["acct"] for part in parts for one in part] == whole
+
+
 def test_followers_and_followed_people_come_in_pages(store, raw, alice, bob, carol):
     dora = register(store, "dora")
     for uid, since in ((bob.user.uid, 10), (carol.user.uid, 20), (dora.user.uid, 20)):
