@@ -101,6 +101,13 @@ def words_of(body: str, media: Media) -> str:
     return body or next(described, gettext("Picture") if media.pictures else "")
 
 
+def all_words_of(post: Post) -> str:
+    """What a post says, in lines: its text, and what each picture shows."""
+    without = gettext("Picture %(number)s, without a description")
+    alts = [one.alt or without % {"number": number} for number, one in enumerate(post.media.pictures, 1)]
+    return "\n".join([post.body, *alts] if post.body else alts)
+
+
 def preview_of(media: Media) -> dict[str, Any]:
     """The slots of the picture that other sites show with a link to a post. None of covered pictures."""
     first = media.pictures[0] if media.pictures and not media.sensitive else None

@@ -25,7 +25,7 @@ from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, joined
 from retwis_site.rendering.pages import error_page, kept_fields
 from retwis_site.store.client import connect
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import digest_of, parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts import composer
 from timeline.posts.entities import (
@@ -39,7 +39,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.feature import POSTS
-from timeline.posts.html import about_post, described, html_of, picture_page
+from timeline.posts.html import about_post, all_words_of, described, html_of, picture_page
 from timeline.posts.links import with_own_names
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.post_reader import PostReader
@@ -243,12 +243,13 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
     form = composer.EditForm(typed(request), post, composer.pictures_in(request.POST))
-    made_of, newer = str(post.edited or 0), ""
+    made_of, newer = _made_of(post), ""
     if form.is_valid():
         body = with_own_names(form.cleaned_data["body"], request.get_host())
+        is_changed = body != post.body or form.pictures != post.media.pictures
         try:
-            if body != post.body and not is_made_of(request, "made_of", made_of):
-                newer = post.body
+            if is_changed and not is_made_of(request, "made_of", made_of):
+                newer = all_words_of(post)
                 raise EditedMeanwhile
             RateLimits(connect()).count(POSTS, str(me.uid))
             if Posts(connect()).change(me.uid, pid, body, form.pictures):
@@ -261,6 +262,12 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     # A form that comes back for another reason is still made of what it was made of.
     context["made_of"] = made_of if newer else request.POST.get("made_of", made_of)
     return form_page(request, "timeline/posts/edit.html", context)
+
+
+def _made_of(post: Post) -> str:
+    """Which text and which descriptions a form of this post is made of."""
+    alts = [one.alt for one in post.media.pictures]
+    return f"{post.edited or 0}:{digest_of(repr(alts))}" if alts else str(post.edited or 0)
 
 
 # ---- The page with all texts of a post.

@@ -378,6 +378,30 @@ def test_an_edit_changes_descriptions_and_a_form_without_them_changes_none(brows
     assert raw.zcard("outbox") == 0
 
 
+def test_descriptions_that_were_saved_meanwhile_are_shown_before_they_are_replaced(browser, alice, pid, raw):
+    """Two windows have one form. The second one is refused once, also when it changes the text alone: it has the
+    descriptions of before."""
+    client, address = browser(alice), f"/@Alice/{pid}/edit/"
+
+    def made_of(page):
+        return re.search(r'name="made_of" value="(.*?)"', page)[1]
+
+    form = {"body": "Look", "media": RED, "made_of": made_of(page_of(client.get(address)))}
+    for _ in range(2):  # a second click
+        assert client.post(address, {**form, "alt": "From one window"}).status_code == 302
+    for other in ({"alt": "From the other"}, {"alt": "", "body": "Look at this"}):
+        page = page_of(client.post(address, {**form, **other}), 422)
+        assert "Saving again replaces what it says now:" in page
+        assert "Look<br>From one window</blockquote>" in page
+        assert f"{other['alt']}</textarea>" in page
+        assert (raw.hget("post:1", "body"), alts(raw)) == ("Look", ["From one window"])
+    assert client.post(address, {**form, "made_of": made_of(page), "alt": ""}).status_code == 302
+    page = page_of(client.post(address, {**form, "made_of": made_of(page), "alt": "From the other"}), 422)
+    assert "Look<br>Picture 1, without a description</blockquote>" in page
+    client.post(address, {**form, "made_of": made_of(page), "alt": "From the other"})
+    assert alts(raw) == ["From the other"]
+
+
 def test_an_edit_without_a_required_description_is_refused(browser, alice, pid, raw):
     raw.hset("user:1", "needs_alt", "1700000000")
     client, address = browser(alice), f"/@Alice/{pid}/edit/"
