@@ -313,6 +313,29 @@ def _group_of(who: int, target: int) -> int:
     return hash((who, target)) % GROUPS
 
 
+def restore(store: Store, sides: Iterable[tuple[tuple[str, str], tuple[str, str]]]) -> None:
+    """Where a truth is lost, or a repair has removed bad entries of it, its mirror is all that is left of an edge.
+    What else only a mirror has is kept under `damaged:` before it goes. `sides`: of each edge, the
+    key and the member of the truth, and those of the mirror. At most three round trips."""
+    pipe = store.pipeline()
+    asked = [
+        (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
+        for truth, mirror in sides
+    ]
+    pipe.execute()
+    restored = []
+    for truth, mirror, present, since, type_, damaged in asked:
+        if present.value is not None or since.value is None:
+            continue
+        is_lost = type_.value == "none"
+        if is_lost or damaged.value:
+            restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
+        if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
+            queue_keep(pipe, *(truth if is_lost else mirror), since.value)
+    pipe.execute()
+    for_each(store, lambda pipe, one: pipe.zadd_nx(*one), restored)
+
+
 class EdgeChecks(Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
@@ -453,31 +476,10 @@ class EdgeChecks(Searcher):
         known = [(number, member) for number, member in entries if member not in lost]
         if own is self._mirror:
             known = [(who, target) for target, who in known]
-            self._restore(known)
+            sides = [((self._truth(who), str(target)), (self._mirror(target), str(who))) for who, target in known]
+            restore(self._store, sides)
         edges = edges_of(self._store, self._relation, [(who, str(target)) for who, target in known])
         Edges(self._store, self._relation).mend(edges)
-
-    def _restore(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Where a truth is lost, or a repair has removed bad entries of it, its mirror is all that is left of an edge.
-        What else only a mirror has is kept under `damaged:` before it goes. At most three round trips."""
-        pipe = self._store.pipeline()
-        sides = [((self._truth(who), str(target)), (self._mirror(target), str(who))) for who, target in pairs]
-        asked = [
-            (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
-            for truth, mirror in sides
-        ]
-        pipe.execute()
-        restored = []
-        for truth, mirror, present, since, type_, damaged in asked:
-            if present.value is not None or since.value is None:
-                continue
-            is_lost = type_.value == "none"
-            if is_lost or damaged.value:
-                restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
-            if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
-                queue_keep(pipe, *(truth if is_lost else mirror), since.value)
-        pipe.execute()
-        for_each(self._store, lambda pipe, one: pipe.zadd_nx(*one), restored)
 
     def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:
         exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))

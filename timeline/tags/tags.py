@@ -29,6 +29,7 @@ from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS
 from timeline.relations.relation import Edge, ask_among, ask_number, ask_stands
 from timeline.relations.relations import TAG_FOLLOW
+from timeline.relations.upkeep import restore
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part
 
 # ---- Pages of tags.
@@ -371,7 +372,9 @@ class TagChecks(Searcher):
         if uid is None or unknown(self._store, [uid]):
             self._store.zrem(key, member)
         else:
-            self._mend_choice(uid, _tag_of(key))
+            tag = _tag_of(key)
+            restore(self._store, [((keys.home_tags(uid), tag), (key, member))])
+            self._mend_choice(uid, tag)
 
     def _spell(self, key: str) -> None:
         """The spelling of the oldest post with the tag."""

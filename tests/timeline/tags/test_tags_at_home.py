@@ -2,6 +2,7 @@
 and only those that the viewer may see."""
 
 import pytest
+from django.core.management import call_command
 
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
@@ -247,6 +248,19 @@ def test_doctor_mends_a_side_that_is_missing(client, raw, store, chosen, side):
     assert (raw.zscore("home_tags:1", "redis") is not None) == stands
     assert (raw.zscore("homes_of_tag:redis", "1") is not None) == stands
     assert home(client) == ([1] if stands else [])
+
+
+@pytest.mark.parametrize("loss", ["gone", "of a wrong type"])
+def test_choices_that_are_lost_as_a_whole_come_back_from_the_homes(client, raw, store, chosen, loss):
+    chosen_then = raw.zrange("home_tags:1", 0, -1, withscores=True)
+    raw.delete("home_tags:1")
+    if loss != "gone":
+        raw.set("home_tags:1", "a text")
+    call_command("doctor", "--fix")
+    assert raw.zrange("home_tags:1", 0, -1, withscores=True) == chosen_then
+    assert raw.zrange("homes_of_tag:redis", 0, -1) == ["1", "3"]
+    assert findings_of(store, TagChecks(store).inconsistencies()) == []
+    assert home(client) == [1]
 
 
 def test_doctor_removes_the_home_of_an_unknown_user(raw, store, chosen):
