@@ -5,7 +5,6 @@ for jobs, `doctor` for checks, the log-out view for cookies. So no lower package
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -27,7 +26,7 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.connection import topology
-from retwis_site.store.ids import parse_number
+from retwis_site.store.ids import note_bad, parse_number
 from retwis_site.store.kinds import KINDS, OfId, One
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Handle, Result, Scored
@@ -179,15 +178,25 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
 
 
-def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int]]:
-    """How many things wait for a decision of staff, by the name of the list: those of all features."""
-    asked = [(page, pipe.zcard(kind())) for feature in features() for page, kind in feature.waiting.items()]
+def total(numbers: Iterable[int | None]) -> int | None:
+    """The sum; None where a number is not known."""
+    known = [*numbers]
+    return None if None in known else sum(filter(None, known))
 
-    def read() -> Mapping[str, int]:
-        found: Counter[str] = Counter()
-        for page, number in asked:
-            found[page] += number.value
-        return dict(found)
+
+def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int | None]]:
+    """How many things wait for a decision of staff, by the name of the list: those of all features. None where the key
+    has the wrong type: else it would close each page to staff, and only to them."""
+    lists = [(page, kind()) for feature in features() for page, kind in feature.waiting.items()]
+    asked = [(page, key, pipe.zcard_or_none(key)) for page, key in lists]
+
+    def read() -> Mapping[str, int | None]:
+        found: dict[str, int | None] = {}
+        for page, key, number in asked:
+            if number.value is None:
+                note_bad(key, "a key of the wrong type")
+            found[page] = total([found.get(page, 0), number.value])
+        return found
 
     return Result(read)
 

@@ -17,6 +17,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked, Viewer, last_checked
 from accounts.users.entities import Sanction, State, User
 from accounts.users.html import SIZES, at, avatar, isolated, picture_address
+from retwis_site.features import total
 from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site, known_site
 from retwis_site.rendering import pages
@@ -77,6 +78,7 @@ def banner(sanction: Sanction | None, language: str) -> Html:
 
 
 MOST_SHOWN = 99
+UNKNOWN = "?"
 
 NewsNumber = Literal["polls", "waits"]  # as in `_news_number.html`
 
@@ -84,8 +86,10 @@ NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_arg
 LINK = Fragment("accounts/signing_in/_news.html")
 
 
-def shown_number(number: int) -> str:
-    """Empty for none, at most `99+`."""
+def shown_number(number: int | None) -> str:
+    """Empty for none, at most `99+`; UNKNOWN for one that is not known."""
+    if number is None:
+        return UNKNOWN
     return f"{MOST_SHOWN}+" if number > MOST_SHOWN else str(number or "")
 
 
@@ -105,9 +109,9 @@ def moderation_link(viewer: Checked, here: str, language: str) -> Html:
     """The entry of the navigation; nothing for all but staff."""
     if not viewer.is_staff:
         return NOTHING
-    number = sum(viewer.waiting.values())
+    number = total(viewer.waiting.values())
     is_here = here.startswith(STAFF_PAGES)
-    return MODERATION.fill(language, is_here=is_here, has_waiting=number > 0, number=shown_number(number))
+    return MODERATION.fill(language, is_here=is_here, has_waiting=number != 0, number=shown_number(number))
 
 
 # ---- Pages
@@ -178,11 +182,11 @@ def session(viewer: Checked, here: str, language: str) -> Html:
     user = viewer.user
     if not isinstance(user, User):
         return NOTHING
-    waiting = sum(viewer.waiting.values())
+    waiting = total(viewer.waiting.values())
     return SESSION.fill(
         language,
         here=here if here in HERE else "",
-        staff=("waited for" if waiting else "idle") if viewer.is_staff else "",
+        staff=("waited for" if waiting != 0 else "idle") if viewer.is_staff else "",
         waiting=shown_number(waiting),
         at=at(user.username),
         avatar=avatar(user),

@@ -172,7 +172,8 @@ class Checked(NamedTuple):
     user: User | Visitor
     numbers: Mapping[str, int] = {}  # the `viewer_numbers` of all features, by name; empty for a visitor
     role: Role = Role.MEMBER  # what the viewer may do
-    waiting: Mapping[str, int] = {}  # what waits for staff, by the list; empty for all others
+    # What waits for staff, by the list; None where it cannot be counted. Empty for all others.
+    waiting: Mapping[str, int | None] = {}
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
     has_factor: bool = False  # a second factor; asked of staff alone
@@ -191,7 +192,8 @@ class Checked(NamedTuple):
 
 
 VISITOR = Checked(Visitor())
-OfStaff = tuple[Mapping[str, int], bool]  # how much waits for a decision, and whether the viewer has a second factor
+# How much waits for a decision, and whether the viewer has a second factor.
+OfStaff = tuple[Mapping[str, int | None], bool]
 
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 # By secret: who was signed in with it when this process checked it last. An entry has 600 bytes, so all have 300 KB.

@@ -30,7 +30,7 @@ from redis.sentinel import MasterNotFoundError
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import kinds
-from retwis_site.store.commands import Commands
+from retwis_site.store.commands import OF_ANY_TYPE, Commands
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
@@ -380,6 +380,7 @@ def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[st
 
 # The beginnings of the errors of a server that accepts no writes.
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+_WRONG_TYPE = "WRONGTYPE"
 
 # The fix for an error. The first matching type counts.
 _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
@@ -447,7 +448,10 @@ def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
     """The replies to these commands. Raises StoreRefused or StoreReadOnly for the first one that is an error."""
     for place, reply in enumerate(replies):
         if isinstance(reply, redis.ResponseError):
-            command, _ = queued[place]
+            command, options = queued[place]
+            if OF_ANY_TYPE in options and str(reply).startswith(_WRONG_TYPE):
+                replies[place] = None
+                continue
             raise refusal(str(command[0]), reply) from reply
     return replies
 
@@ -464,7 +468,7 @@ def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
     fix = _known_fix(error)
     if "cluster support disabled" in text:
         fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
-    if str(error).startswith("WRONGTYPE"):
+    if str(error).startswith(_WRONG_TYPE):
         fix = "A key has the wrong type: `manage.py doctor --fix` moves it away."
     if str(error) in _OF_A_PROXY:
         fix = "The proxy does not reach one of its servers, those in REDIS_NODES: start it."

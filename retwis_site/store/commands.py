@@ -18,6 +18,8 @@ from redis.client import NEVER_DECODE
 
 from retwis_site.store.replies import Scored, command
 
+OF_ANY_TYPE = "of_any_type"  # an option: a key of the wrong type is None, and no error
+
 
 class Commands(ABC):
     """The commands of `Store` and `Pipe`. The return types are those of `Store`; a `Pipe` returns a `Reply` of each."""
@@ -196,6 +198,11 @@ class Commands(ABC):
     @command
     def zcard(self, key: str) -> int:
         return self.send("ZCARD", key)
+
+    @command
+    def zcard_or_none(self, key: str) -> int | None:
+        """As `zcard`; None for a key of another type. For a number that a page can do without."""
+        return self.send("ZCARD", key, **{OF_ANY_TYPE: True})
 
     @command
     def zcount(self, key: str, low: str, high: str) -> int:

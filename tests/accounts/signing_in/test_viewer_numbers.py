@@ -1,6 +1,7 @@
 """A feature may declare a number about the viewer: each page has it, and makes no further round trip for it."""
 
 import pytest
+from django.core.management import call_command
 
 from accounts.community.acts import Roles
 from accounts.users.entities import Role
@@ -79,6 +80,23 @@ def test_staff_has_the_number_of_open_reports_and_appeals_after_the_same_round_t
     page = browser(alice).get(url).content.decode()
     assert '<a href="/moderation/">Moderation (4)</a>' in page
     assert '<a class="to-moderation" href="/moderation/"><span>Moderation</span><span class="number">4<' in page
+
+
+@pytest.mark.parametrize("key", ["reports", "appeals", "applicants"])
+def test_a_list_of_the_wrong_type_closes_no_other_page_to_staff(browser, store, raw, alice, key, caplog):
+    raw.zadd("reports", {"1": 1})
+    raw.delete(key)
+    raw.set(key, "a text")
+    Roles(store).give(1, Role.ADMIN)
+    for page in (*PAGES[::2], "/", "/moderation/people/", "/moderation/log/", "/moderation/site/"):
+        response = browser(alice).get(page)
+        assert (page, response.status_code) == (page, 200)
+    assert "Moderation (?)" in response.content.decode()
+    assert "manage.py doctor --fix" in response.content.decode()
+    assert f"{key} has a bad value" in caplog.text
+    assert browser(alice).get("/moderation/").status_code == (200 if key == "applicants" else 503)  # it has the lists
+    call_command("doctor", "--fix")
+    assert "(?)" not in browser(alice).get("/").content.decode()
 
 
 def test_members_and_former_staff_ask_for_nothing_that_waits(browser, store, raw, alice, round_trips):
