@@ -2,7 +2,8 @@
 
 An act's line is written together with the act, as a field of the hash that the act changes: `act:<id>`. From there it
 is copied to the log and to the person's own acts, and the field is removed. The job of the act does so when its process
-dies. So no act is without a line, and no line tells of an act that was never done.
+dies. So no act is without a line, and no line tells of an act that was never done. What has no such job, such as most
+commands, writes its line first: then a line may tell of an act that was only begun.
 """
 
 import json

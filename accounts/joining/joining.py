@@ -222,6 +222,12 @@ def new_token() -> str:
     return secrets.token_hex(8)
 
 
+def new_invitation(by: int = OPERATOR, uses: int = 1, days: int = DAYS, token: str = "") -> Invitation:
+    """One that is nowhere yet."""
+    ends = int(time.time()) + days * A_DAY
+    return Invitation(f"{by}-{ends}-{token or new_token()}", by, ends, uses)
+
+
 def read_invitation(code: str, uses: str | None) -> Invitation | None:
     """What a code and its field say, without who has used it. It may have ended. None for any other text."""
     match, number = _CODE.fullmatch(code), parse_number(uses or "")
@@ -241,10 +247,18 @@ class Invitations(Repository):
 
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, token: str = "") -> Invitation:
         """A new invitation. `token`: the random part of its code, where a form has it. One round trip."""
-        ends = int(time.time()) + days * A_DAY
-        made = Invitation(f"{by}-{ends}-{token or new_token()}", by, ends, uses)
-        self._store.hset(keys.invites(by), {made.code: str(uses)})
+        made = new_invitation(by, uses, days, token)
+        self.add(made)
         return made
+
+    def add(self, new: Invitation) -> None:
+        """Let people join by an invitation. One round trip."""
+        self._store.hset(keys.invites(new.by), {new.code: str(new.uses)})
+
+    def with_code(self, code: str) -> Invitation | None:
+        """The invitation with this code, also one that has ended, without who has used it. One round trip."""
+        named = read_invitation(code, "0")
+        return None if named is None else read_invitation(code, self._store.hget(keys.invites(named.by), code))
 
     def make_within(self, quota: int, by: int, token: str) -> Invitation:
         """The invitation of a member's form, which has this token: a form that is sent again makes no second one while

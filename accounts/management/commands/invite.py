@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.community.log import Act, Log
-from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read_invitation
+from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, new_invitation
 from accounts.management.people import address_of
 from retwis_site.identity import stored_site
 from retwis_site.management.base import StoreCommand, announcer, number
@@ -25,14 +25,16 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         if options["revoke"]:
             code = options["revoke"].strip("/").rpartition("/")[2]
-            named = read_invitation(code, "0")
-            if named is None or not Invitations(store).revoke(named.by, code):
+            found = Invitations(store).with_code(code)
+            if found is None:
                 raise NotInvited
-            Log(store).write(Act(what="invitation:revoked", whom=named.by))
+            Log(store).write(Act(what="invitation:revoked", whom=found.by))
+            Invitations(store).revoke(found.by, code)
             self.say("The invitation is revoked.")
             return
-        made = Invitations(store).make(uses=options["uses"], days=options["days"])
+        made = new_invitation(uses=options["uses"], days=options["days"])
         Log(store).write(Act(what="invitation:made", until=made.ends, reason=f"{made.uses}×"))
+        Invitations(store).add(made)
         self.stdout.write(address_of("invited", made.code))
         if stored_site(store).registration == "closed":
             announcer(self, self.verbosity)("Nobody can join by it while the site is closed. See: manage.py site")

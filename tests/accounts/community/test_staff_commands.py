@@ -2,6 +2,7 @@
 
 import re
 import time
+from io import StringIO
 
 import pytest
 from django.core.management import ManagementUtility, call_command
@@ -18,6 +19,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses, said
 from tests.support.stored_keys import everything
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.feature import POSTS
 
 ALICE, BOB = 1, 2
@@ -173,6 +175,19 @@ def test_the_log_names_what_the_operator_does_about_names_invitations_and_limits
         "Rate limits reset",
     ):
         assert words in page
+
+
+@pytest.mark.parametrize("what", ["made", "revoked"])
+@pytest.mark.parametrize("kill", range(8))
+def test_no_invitation_comes_or_goes_without_a_line_in_the_log(store, raw, what, kill):
+    """The process of the command dies before each of its round trips."""
+    there = [] if what == "made" else [Invitations(store).make().code]
+    words = ["--revoke", *there] if there else ["--uses", "2"]
+    survived = not killed_before_round_trip(kill, lambda: call_command("invite", *words, stdout=StringIO()))
+    lines = [act.what for act in Log(store).page().acts]
+    is_done = list(raw.hgetall("invites:0")) != there
+    assert lines == [f"invitation:{what}"] or not (is_done or lines)
+    assert is_done or not survived
 
 
 def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):
