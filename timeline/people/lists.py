@@ -300,13 +300,14 @@ class Suggestions(Repository):
         database, the newest users. Of those with votes one voter is named. `first`: the uids of people who come before
         all others.
 
-        At most four round trips. For a user that follows no one two, or three without a ranking.
+        At most four round trips. For a user that follows no one two, or three without a ranking. One more where too few
+        of the best ones may be shown.
         """
-        return self._suggested(me, self._candidates(me, count + SPARE, first))[:count]
+        return self._suggested(me, self._candidates(me, count + MOST_FOLLOWED, first), count)
 
     def for_visitor(self, count: int = 5) -> list[Suggested]:
         """At most `count` of the most followed users or, without a ranking, of the newest. Who they are may be five
-        minutes old, what is shown of them five seconds. At most three round trips, none while both are cached."""
+        minutes old, what is shown of them five seconds. At most four round trips, none while both are cached."""
         return list(self._kept(None, 0, count))
 
     def beside_home(self, me: int, following: int, hidden: Collection[int]) -> tuple[Suggested, ...]:
@@ -319,11 +320,11 @@ class Suggestions(Repository):
 
     def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
         """Suggestions that this process keeps. `me`: None for a visitor."""
-        key = me, following
+        key, most = (me, following), count + (MOST_FOLLOWED if me is None else SPARE)
 
         def shown() -> tuple[Suggested, ...]:
-            candidates = _candidates.get_or_make(key, lambda: self._candidates(me, count + SPARE))
-            return tuple(self._suggested(me, candidates)[:count])
+            candidates = _candidates.get_or_make(key, lambda: self._candidates(me, most))
+            return tuple(self._suggested(me, candidates, count))
 
         return _shown.get_or_make(key, shown)
 
@@ -365,7 +366,16 @@ class Suggestions(Repository):
         rest = [uid for uid in candidates if uid not in left_out]
         return sorted(rest, key=lambda uid: (uid in first, votes[uid], followers[uid] or 0), reverse=True)
 
-    def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:
+    def _suggested(self, me: int | None, candidates: Candidates, count: int) -> list[Suggested]:
+        """At most `count`, as for `_shown_of`: of the first candidates, and of all others where these are too few. At
+        most two round trips."""
+        order, first = [*candidates], count + SPARE
+        found = self._shown_of(me, {uid: candidates[uid] for uid in order[:first]})
+        if len(found) < count:
+            found += self._shown_of(me, {uid: candidates[uid] for uid in order[first:]})
+        return found[:count]
+
+    def _shown_of(self, me: int | None, candidates: Candidates) -> list[Suggested]:
         """Suggestions in the order of the candidates, without unknown uids, deleted accounts, people whom staff has
         hidden, and people whom `me` follows by now or lists leave out for `me`. At most one round trip."""
         if not candidates:

@@ -264,7 +264,7 @@ def test_for_a_user_that_follows_no_one_they_take_two_or_three_round_trips(store
 
 def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, monkeypatch):
     monkeypatch.setattr(lists, "SPARE", 3)
-    add_users(raw, *range(1, 200))
+    add_users(raw, *range(1, 200), *range(302, 500))
     for uid in range(2, 200):
         follow(raw, 1, uid)
         follow(raw, uid, 300 + uid)
@@ -367,6 +367,21 @@ def test_a_visitor_gets_the_most_followed_users(store, raw, round_trips):
         (4, 2, None),
     ]
     assert round_trips(lambda: Suggestions(store).for_visitor()).round_trips == []
+
+
+@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
+def test_the_most_followed_whom_staff_has_hidden_take_no_place_of_others(store, raw, round_trips, state):
+    """More of them than are loaded at first: for visitors, and for a user who follows no one."""
+    ring = range(10, 16 + lists.SPARE)
+    add_users(raw, 1, 2, 3, *ring)
+    for uid in ring:
+        raw.zadd("users_by_followers", {uid: 100})
+        raw.hset(f"user:{uid}", mapping={"state": state, "state_until": 0})
+    follow(raw, 2, 3)
+    found = []
+    recorded = round_trips(lambda: found.extend(Suggestions(store).for_visitor()))
+    assert [one.user.uid for one in found] == suggested(store, 1) == [3]
+    assert len(recorded.round_trips) == 3
 
 
 def test_without_a_ranking_a_visitor_gets_the_newest_users(store, raw):
