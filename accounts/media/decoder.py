@@ -22,6 +22,9 @@ MEMORY = 1 << 30  # bytes of addresses
 SECONDS = 10  # of the processor
 NICENESS = 5  # a page gets three times its time
 MOST_PIXELS = 50_000_000  # a large phone has 48 million; four bytes each
+# Of all scans of a JPEG. A progressive one has ten as a rule, and thirty of 50 million pixels take a second or two.
+MOST_SCANNED_PIXELS = 30 * MOST_PIXELS
+A_SCAN = b"\xff\xda"  # with it each begins; no data has it
 LONGEST_SIDE = 3200  # pixels, before the sizes are made
 LARGEST_FILE = 640 * 1024  # bytes of each: a line of `export` has it in base64
 # Of the colours, and of transparency, of which 100 changes nothing: the first with which a file is small enough.
@@ -33,6 +36,7 @@ MOST_FRAMES = 250
 MOST_MOVING_PIXELS = 100_000_000, 24_000_000  # of all frames, as they come and as they are kept
 SHORTEST_FRAME, USUAL_FRAME = 11, 100  # milliseconds; one that says less takes the usual time, as in browsers
 MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at least once
+JPEGS = ("JPEG", "MPO")  # an MPO is a JPEG with others behind it
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
 # The colour of a PNG that stands for transparency is told in samples of its depth. Pillow reads pixels of eight bits:
 EIGHT_BITS = {"L;2": 85, "L;4": 17, "I;16B": 1 / 256, "RGB;16B": 1 / 256}  # what a sample is multiplied by
@@ -83,7 +87,8 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
         raise CannotDecode("format") from error
     except Exception as error:  # what a library raises for a broken header is its own affair
         raise CannotDecode("damaged") from error
-    if picture.width * picture.height > MOST_PIXELS:
+    pixels = picture.width * picture.height
+    if pixels > MOST_PIXELS or (picture.format in JPEGS and pixels * content.count(A_SCAN) > MOST_SCANNED_PIXELS):
         raise CannotDecode("pixels")
     try:
         upright = _upright(picture)

@@ -185,6 +185,23 @@ def test_what_is_no_picture_is_refused(name):
         _made(content)
 
 
+def _scanned(times: int, size: tuple[int, int]) -> bytes:
+    """A progressive JPEG that has its last scan so many times more."""
+    file = io.BytesIO()
+    Image.new("RGB", size, "red").save(file, "JPEG", progressive=True)
+    content = file.getvalue()
+    last = content.rindex(decoder.A_SCAN)
+    return content[:-2] + content[last:-2] * times + content[-2:]
+
+
+def test_a_jpeg_of_many_scans_is_too_large_before_it_is_decoded(monkeypatch):
+    """Each scan is work on all of its pixels, and may take few bytes. Of a small picture it does not matter."""
+    assert _made(_scanned(100, (90, 60)))[0]["width"] == 90
+    monkeypatch.setattr(decoder, "_upright", None)  # nothing is decoded
+    with pytest.raises(decoder.CannotDecode, match="pixels"):
+        _made(_scanned(100, (8000, 6000)))
+
+
 def test_a_refusal_comes_out_of_the_process():
     with pytest.raises(NoPicture):
         decoded(b"<svg/>", Shape.POST)
