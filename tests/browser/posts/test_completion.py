@@ -101,6 +101,25 @@ def test_on_a_wide_screen_the_list_leaves_the_buttons_free(window, alice, tag, l
     assert "_two" not in page.get_by_role("article").first.inner_text()
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_on_a_phone_the_list_leaves_the_button_free_that_posts(window, alice, raw, store, tag, name, language):
+    """A long name takes two lines. Three tags: so many lines reach below the button."""
+    write_tag(raw, f"{tag}_three", [1])
+    long = register(store, name("w" * 20)).user.username
+    page = window(alice, at="/", viewport=PHONE, has_touch=True, locale=language)
+    text = page.locator("textarea[name=body]")
+    text.press_sequentially(f"@{long[:-1]}")
+    expect(page.get_by_role("option").first).to_be_visible()
+    wide, seen = page.get_by_role("listbox").evaluate("list => [list.scrollWidth, list.clientWidth]")
+    assert wide <= seen
+    text.fill("")
+    text.press_sequentially(f"#{tag}")
+    expect(page.get_by_role("option")).to_have_count(3)
+    page.locator(".composer .actions button").last.tap()
+    expect(page.locator(".message.posted")).to_be_visible()
+    assert "_two" not in page.get_by_role("article").first.inner_text()
+
+
 def test_a_mail_address_is_not_completed(page, alice):
     composer(page).press_sequentially(f"me@{alice.user.username[:3]}")
     page.wait_for_load_state("networkidle")
