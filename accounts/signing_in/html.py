@@ -98,6 +98,15 @@ def news_number(number: int, language: str, how: NewsNumber) -> Html:
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
 
+def of_another_session(request: RetwisRequest) -> HttpResponse | None:
+    """What an open page is answered, which asks from time to time and says whose it is (`?me=` is the address of the
+    profile), when that session has ended or another user's has begun: 205, and it loads itself anew. Else None. Round
+    trips as for `request.user`."""
+    user = request.viewer.checked.user
+    me = reverse("profile", args=[user.username]) if isinstance(user, User) else ""
+    return None if request.GET.get("me", me) == me else HttpResponse(status=205)
+
+
 # ---- The link of staff to moderation, with how much waits for a decision.
 
 

@@ -94,6 +94,7 @@ addEventListener("pagehide", () => {
 });
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted && visit?.type !== "back_forward") return;
+  if (Number(sessionStorage.getItem(endedKey)) > leftAt && persisted) return loadAnew();
   closeMenus();
   poll();
   showChanges(leftAt);
@@ -158,6 +159,19 @@ document.addEventListener("toggle", ({ target }) => {
 // ---- an open page asks for the number of new notices, and home for new posts
 
 const POLL = 15_000; // milliseconds
+const OTHER_SESSION = 205; // the status of the answer when the session of this page has ended, or another has begun
+
+/** Whether the page has what would be lost: what was typed and no draft keeps, or a form that came back with errors. */
+function hasTyped() {
+  const fields = [...document.querySelectorAll("form[method=post] :is(input, textarea):not(.composer [name=body])")];
+  return visit?.responseStatus >= 400 || fields.some(({ value, defaultValue }) => value !== defaultValue);
+}
+
+/** Show what this address has for the session of now. */
+function loadAnew() {
+  document.documentElement.hidden = true; // until the answer is there, and also when none comes
+  location.replace(location.pathname + location.search); // a reload would send a form again
+}
 
 /** `stays`: what keeps its place in the window, whatever comes above it. */
 async function poll(stays) {
@@ -165,8 +179,10 @@ async function poll(stays) {
   if (!asks) return;
   const address = new URL(asks.dataset.asks, location);
   address.searchParams.set("known", document.getElementById("known").value);
-  const { ok, page } = await ask(address);
-  if (!ok || !asks.isConnected) return; // another part has shown newer posts meanwhile
+  address.searchParams.set("me", meOn(document));
+  const { ok, status, page } = await ask(address);
+  if (status === OTHER_SESSION && !hasTyped()) return loadAnew();
+  if (!ok || status === OTHER_SESSION || !asks.isConnected) return; // another part has shown newer posts meanwhile
   const top = stays?.getBoundingClientRect().top;
   for (const id of ["news", "arrived"]) {
     const newer = page.getElementById(id);
@@ -185,6 +201,7 @@ async function keepPolling() {
   setTimeout(keepPolling, POLL); // after the answer: on a line that carries none, requests would pile up
 }
 setTimeout(keepPolling, POLL);
+document.addEventListener("visibilitychange", () => document.hidden || poll()); // the tab was come back to
 
 /** The number before the title, visible from another tab: new posts that this page can load, and new notices. */
 function countInTitle() {

@@ -88,8 +88,12 @@ function showMessages(page) {
   fill("messages", ...page.getElementById("messages").childNodes);
 }
 
-// With its session, what a member has typed leaves the browser.
-if (document.querySelector(".message.ended")) sessionStorage.clear();
+// With its session, what a member has typed leaves the browser; members.js shows no page that was kept before.
+const endedKey = `ended:${siteTop.slice(1)}`; // sites on one host have one storage
+if (document.querySelector(".message.ended")) {
+  sessionStorage.clear();
+  sessionStorage.setItem(endedKey, Date.now());
+}
 
 // When a form has errors, focus the first wrong field. A screen reader then reads its error.
 document.querySelector("[aria-invalid=true]")?.focus();

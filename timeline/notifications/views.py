@@ -13,7 +13,16 @@ from django.views.decorators.http import require_safe
 from accounts.community.log import Act
 from accounts.settings.views import EDITS
 from accounts.signing_in.guards import for_own_forms, login_required, open_to_frozen
-from accounts.signing_in.html import Page, Rendering, done, form_page, news_number, rendering, shown_number
+from accounts.signing_in.html import (
+    Page,
+    Rendering,
+    done,
+    form_page,
+    news_number,
+    of_another_session,
+    rendering,
+    shown_number,
+)
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from accounts.users.html import at, avatar, first_two
@@ -201,6 +210,8 @@ def notifications(request: RetwisRequest) -> HttpResponse:
 @require_safe
 def news(request: RetwisRequest) -> HttpResponse:
     """What an open page asks from time to time: the number of new notices; 204 when the page shows it (`?known=`)."""
+    if (other := of_another_session(request)) is not None:
+        return other
     if request.viewer.uid is None:
         return HttpResponse(status=204)
     number = request.viewer.checked.numbers["news"]

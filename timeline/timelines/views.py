@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import page_of_form, user_change
-from accounts.signing_in.html import done, news_number, rendering, shown_number
+from accounts.signing_in.html import done, news_number, of_another_session, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import AccountSuspended, NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
@@ -43,6 +43,8 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         count = Homes(connect()).arrived(request.viewer, after or 0)
     except NotSignedIn:
         count = 0
+    if (other := of_another_session(request)) is not None:
+        return other
     language = active_language()
     html = ARRIVALS.fill(language, count=count, more=count >= FIRST_TRUSTED) if count else NOTHING
     number = request.viewer.checked.numbers.get("news", 0)

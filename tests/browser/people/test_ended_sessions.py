@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.arrivals import told, wait_a_while
-from tests.browser.support.steps import composer, log_out_elsewhere, post
+from tests.browser.support.steps import composer, fill_in_login, log_out, log_out_elsewhere, post, said
 from tests.browser.support.windows import sign_in
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
@@ -51,3 +51,42 @@ def test_what_has_come_for_nobody_leaves_no_empty_page(home, store, raw, alice, 
     log_out_elsewhere(raw, alice)
     told(home, 1).click()
     expect(home.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()
+
+
+@pytest.mark.gate
+def test_another_tab_that_is_come_back_to_is_no_longer_of_the_session_that_was_logged_out(window, alice):
+    left = window(alice, at="/bookmarks/")
+    page = left.context.new_page()
+    page.goto("/timeline/")
+    log_out(page)
+    said(page, "You are logged out.")
+    come_back(left)
+    left.wait_for_url("/login/?next=%2Fbookmarks%2F")
+
+
+def test_a_tab_loads_itself_anew_for_who_is_logged_in_now(home, site, bob):
+    sign_in(home.context, bob, site.browser.origin)
+    wait_a_while(home)
+    expect(home.get_by_role("banner").get_by_role("group")).to_contain_text(bob.user.username)
+    expect(post(home, "Mine, number")).to_have_count(0)
+
+
+@pytest.mark.parametrize("address", ["/settings/", "/compose/"])
+def test_a_form_with_a_text_that_no_draft_keeps_stays_and_a_draft_comes_back(window, raw, alice, address):
+    page = window(alice, at=address)
+    text = page.get_by_role("main").get_by_role("textbox").first
+    text.fill("Half a text")
+    log_out_elsewhere(raw, alice)
+    with page.expect_response(re.compile(r"\?known=")):
+        come_back(page)
+    if address == "/settings/":
+        expect(text).to_have_value("Half a text")
+        return
+    page.wait_for_url("/login/?next=%2Fcompose%2F")
+    fill_in_login(page, alice.user.username)
+    expect(composer(page)).to_have_value("Half a text")
+
+
+def come_back(page):
+    """To a tab, as the browser tells it."""
+    page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, follow_button, post, said
+from tests.browser.support.steps import composer, follow_button, log_out, log_out_elsewhere, post, said
 from tests.browser.support.windows import FLAGS, WITHIN, sign_in
 from tests.support.stored_keys import publish
 
@@ -107,3 +107,42 @@ def test_a_page_of_another_session_is_loaded_anew(page, site, store, raw, alice,
     sign_in(page.context, bob, site.browser.origin)
     page.evaluate("() => { setTimeout(() => history.back()); }")
     expect(page.get_by_role("banner").get_by_role("group")).to_contain_text(bob.user.username)
+
+
+def show_private_pages(page):
+    """Pages that only alice may see, the last of them with her menu alone."""
+    for address in ("/bookmarks/", "/timeline/"):
+        page.goto(address)
+        leave(page)
+
+
+def test_after_a_logout_no_page_of_the_session_is_shown(page, alice):
+    show_private_pages(page)
+    log_out(page)
+    said(page, "You are logged out.")
+    page.evaluate("() => { setTimeout(() => history.back()); }")
+    page.wait_for_url("/timeline/")
+    expect(page.get_by_role("link", name="Log in")).to_be_visible()
+    page.evaluate("() => { setTimeout(() => history.back()); }")
+    page.wait_for_url("/login/?next=%2Fbookmarks%2F")
+
+
+def test_after_a_logout_no_page_of_the_session_is_shown_to_who_has_no_connection(page, console):
+    show_private_pages(page)
+    log_out(page)
+    said(page, "You are logged out.")
+    console.expects_no_connection()
+    page.context.set_offline(True)
+    page.evaluate("() => { setTimeout(() => history.back()); }")
+    page.wait_for_url("/timeline/")
+    expect(page.get_by_role("banner").get_by_role("group")).to_have_count(0)
+    page.context.set_offline(False)
+
+
+def test_when_a_session_was_ended_elsewhere_no_page_of_it_is_shown(page, raw, alice):
+    show_private_pages(page)
+    page.goto("/people/")
+    log_out_elsewhere(raw, alice)
+    page.evaluate("() => { setTimeout(() => history.back()); }")
+    page.wait_for_url("/timeline/")
+    expect(page.get_by_role("link", name="Log in")).to_be_visible()

@@ -108,6 +108,14 @@ def test_the_poll_of_home_carries_it(store, site, member, bob):
     assert member.get("/new/?after=99&known=1").status_code == 204
 
 
+@pytest.mark.parametrize("address", ["/notifications/number/?known=", "/new/?after=99&known="])
+def test_a_page_of_another_session_is_told_to_load_itself_anew(browser, site, member, bob, address):
+    assert member.get(f"{address}&me=/@Alice/").status_code == 204
+    for other, me in [(browser(), "/@Alice/"), (browser(bob), "/@Alice/")]:
+        answer = other.get(f"{address}&me={me}")
+        assert (answer.status_code, answer.content) == (205, b"")
+
+
 def test_other_pages_ask_for_themselves(site, member):
     for url in ("/people/", "/?before=1", "/settings/"):
         assert 'data-asks="/notifications/number/"' in member.get(url).content.decode(), url
