@@ -3,12 +3,13 @@
 `user:<uid>` has a field for each code that is left: `recovery:<hash>`, the time when it was made. A code has 80 random
 bits, so nobody can find it from its hash by trying, however fast the hash is: SHA-256 is enough, and a slow hash would
 only cost the site. The command that sets a password marks the field of its code as spent, and then it goes. HDEL
-takes a code as a second factor: its reply tells one of two requests at once that it was first.
+takes a code as a second factor. Both are done by one process at a time, which has found the code there: it serves once.
 """
 
 import secrets
 import time
 
+from accounts.signing_in.sessions.repository import alone_with_sessions
 from accounts.users.entities import OPERATOR, Role, State, SuspendedLogin, User
 from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, role_of, state_now
 from retwis_site.store import keys
@@ -42,10 +43,13 @@ class RecoveryCodes(Repository):
         return None if code in (None, SPENT) else _let_in(uid, about)
 
     def claim(self, uid: int, typed: str) -> bool:
-        """Take a code; False when the user has no such code, or has spent it. Two round trips, one without such a
-        code."""
+        """Take a code; False when the user has no such code, or has spent it. Five round trips, one without such a
+        code. A new password that takes it at the same time comes before or after it."""
         key, code = keys.user(uid), field_of(uid, typed)
-        return self._store.hget(key, code) not in (None, SPENT) and bool(self._store.hdel(key, code))
+        if self._store.hget(key, code) in (None, SPENT):
+            return False
+        with alone_with_sessions(self._store, uid) as store:
+            return store.hget(key, code) not in (None, SPENT) and bool(store.hdel(key, code))
 
 
 def as_shown(code: str) -> str:

@@ -62,9 +62,9 @@ def recover(request: RetwisRequest) -> HttpResponse:
     if form.is_valid():
         code = form.cleaned_data["code"]
         user = _owner_of(request, form.cleaned_data["username"], code)
-        if user is not None:
-            spent = field_of(user.uid, code)
-            return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code", spent)
+        password, how = form.cleaned_data["password1"], "used a recovery code"
+        if user is not None and _set_password(request, user, password, how, field_of(user.uid, code)):
+            return _led_to_login(request)
         text = _("Wrong username or recovery code. Each code works once: if you used it, log in with the new password.")
         form.add_error(None, text)
     return form_page(request, "accounts/recovery/recover.html", {"form": form, "next": guards.page_after(request)})
@@ -99,18 +99,24 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     if not form.is_valid():
         context = {"form": form, "owner": user, "has_factor": answer(connect(), ask_has_factor, user.uid)}
         return form_page(request, "accounts/recovery/reset.html", context)
-    response = _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
+    _set_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
     # Last: a dead process leaves an account that is as safe as before, and another link is needed.
     if remove_factors(connect(), user.uid):
         guards.log_account_event(request, "lost the second factor by the link", user)
-    return response
+    return _led_to_login(request)
 
 
-def _with_new_password(request: RetwisRequest, user: User, password: str, how: str, *spent: str) -> HttpResponse:
-    """The password takes the code or ends the link. Of two requests at once the last one sets it: both had the code.
-    The login then leads on to the page from which somebody had to log in."""
-    Sessions(connect()).change_password(user.uid, make_password(password), spent)
-    guards.log_account_event(request, how, user)
+def _set_password(request: RetwisRequest, user: User, password: str, how: str, *spent: str) -> bool:
+    """The password takes the code or ends the link. Of two requests at once with a link the last one sets it. False
+    when another request has taken the code first."""
+    is_set = bool(Sessions(connect()).change_password(user.uid, make_password(password), spent))
+    if is_set:
+        guards.log_account_event(request, how, user)
+    return is_set
+
+
+def _led_to_login(request: RetwisRequest) -> HttpResponse:
+    """The login then leads on to the page from which somebody had to log in."""
     after = guards.leading_on("login", guards.page_after(request))
     return done(request, _("Your password was changed. Log in with it."), after)
 

@@ -96,7 +96,7 @@ class FactorQuestion(NamedTuple):
 
 
 def _answered(request: RetwisRequest, question: FactorQuestion, form: FactorForm) -> Way | None:
-    """With which factor the form answers; None for a wrong one, of which the form says so then. At most five round
+    """With which factor the form answers; None for a wrong one, of which the form says so then. At most eight round
     trips. Raises TooOften."""
     limits, address = RateLimits(connect()), client_address(request)
     limits.count(FROM_ADDRESS, address)
@@ -114,7 +114,7 @@ def _answered(request: RetwisRequest, question: FactorQuestion, form: FactorForm
 
 
 def _taken(request: RetwisRequest, question: FactorQuestion, code: str, passkey: str) -> Way | None:
-    """Takes a passkey's answer, the code of an app, or a recovery code. At most two round trips."""
+    """Takes a passkey's answer, the code of an app, or a recovery code. At most five round trips."""
     uid, factors, _asked = question
     if passkey:
         return Way.WITH_PASSKEY if _took_passkey(request, question, passkey) else None

@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "password: a change writes no generation, and ends the sessions one by one",
         "accounts/signing_in/sessions/repository.py",
-        '            Sessions(store)._rotate(uid, secret, {**fields, "generation": generation})\n',
-        """            Sessions(store)._rotate(uid, secret, fields)
+        '            Sessions(store)._rotate(uid, secret, {**changed, "generation": generation})\n',
+        """            Sessions(store)._rotate(uid, secret, changed)
         stored = self._store.hgetall(keys.user(uid))
         self.remove(uid, {name.removeprefix(SESSIONS.first) for name in stored if name.startswith(SESSIONS.first)})
 """,
@@ -68,7 +68,7 @@ MUTANTS = [
     Mutant(
         "password: a form and a recovery are at work together",
         "accounts/signing_in/sessions/repository.py",
-        '        with alone(self._store, f"generation:{uid}") as store:\n',
+        "        with alone_with_sessions(self._store, uid) as store:\n",
         "        for store in [self._store]:\n",
         (
             "tests/protocols/test_three_at_once.py::test_of_two_forms_and_a_recovery_the_recovery_stands_with_its_session",

@@ -7,7 +7,7 @@ from functools import partial
 import pyotp
 import pytest
 
-from accounts.recovery.codes import RecoveryCodes
+from accounts.recovery.codes import RecoveryCodes, field_of
 from accounts.second_factor.repository import AlreadyThere, Passkey, SecondFactors, Totp
 from accounts.signing_in.factors import remove_factors, use_of
 from accounts.signing_in.sessions.entities import Device, sessions_in
@@ -67,6 +67,24 @@ def test_nothing_serves_twice(store, raw, schedules):
         interleaved([logging_in(store, way, taken) for way in shown.values() for _ in range(2)])
         assert len(taken) == len(set(taken)) <= len(shown), seed
         assert len(sessions_in(raw.hgetall("user:1"))) - before <= len(taken), seed
+
+
+def test_a_recovery_code_serves_for_one_login_or_one_new_password(store, raw, schedules):
+    def recovering(code, password, taken):
+        def work():
+            is_there = RecoveryCodes(store).owner(ALICE, code) is not None
+            if is_there and Sessions(store).change_password(ALICE, password, [field_of(ALICE, code)]):
+                taken.append(password)
+
+        return work
+
+    for interleaved, seed in schedules():
+        code, taken = RecoveryCodes(store).make(ALICE)[0], []
+        logins = [logging_in(store, partial(RecoveryCodes(store).claim, ALICE, code), taken) for _ in range(2)]
+        interleaved([*logins, recovering(code, "one hash", taken), recovering(code, "another hash", taken)])
+        finish_jobs(store, raw)
+        assert len(taken) <= 1, seed
+        assert not raw.hexists("user:1", field_of(ALICE, code)) or not taken, seed
 
 
 def test_of_two_apps_one_counts_and_its_first_code_is_spent(store, raw, schedules):

@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -109,13 +110,14 @@ class Sessions(Repository):
 
     def change_password(self, uid: int, password: str, spent: Iterable[str] = ()) -> str:
         """Set another password (a Django hash) and end every session. Returns the generation of those that follow.
-        Round trips as for `end_all`. `spent`: the field of the recovery code that allows it.
+        Round trips as for `end_all`. `spent`: the field of the recovery code that allows it; empty when that was spent
+        meanwhile, in three round trips.
 
         One HSET writes the hash, another official secret and another generation, so no session outlives the old
         password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
         after it.
         """
-        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, users.SPENT)})[0]
+        return self._end_generation(uid, {"password": password}, spent=[*spent])[0]
 
     def replace_password(self, uid: int, password: str, present: str) -> str:
         """The same for somebody who has shown the present password, that of the generation `present`. Empty when
@@ -123,15 +125,20 @@ class Sessions(Repository):
         `end_all`; three then."""
         return self._end_generation(uid, {"password": password}, present)[0]
 
-    def _end_generation(self, uid: int, fields: Mapping[str, str], present: str | None = None) -> tuple[str, str]:
+    def _end_generation(
+        self, uid: int, fields: Mapping[str, str], present: str | None = None, spent: Sequence[str] = ()
+    ) -> tuple[str, str]:
         """The new generation, and the one that it has replaced. `present`: the only one that it may replace; of another
-        one the new one is empty."""
-        with alone(self._store, f"generation:{uid}") as store:
-            secret, replaced = (text or "" for text in store.hmget(keys.user(uid), ["auth", "generation"]))
+        one, and when a recovery code is `spent` already, the new one is empty."""
+        with alone_with_sessions(self._store, uid) as store:
+            asked = ["auth", "generation", *spent]
+            secret, replaced, *codes = (text or "" for text in store.hmget(keys.user(uid), asked))
             if present not in (None, replaced):
                 return "", replaced
-            generation = nonce()
-            Sessions(store)._rotate(uid, secret, {**fields, "generation": generation})
+            if "" in codes or users.SPENT in codes:
+                return "", replaced
+            generation, changed = nonce(), {**fields, **dict.fromkeys(spent, users.SPENT)}
+            Sessions(store)._rotate(uid, secret, {**changed, "generation": generation})
         return generation, replaced
 
     def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
@@ -177,6 +184,12 @@ class Sessions(Repository):
             pipe.hdel(keys.auths(), secret)
             pipe.hdel(keys.user(uid), f"{SESSIONS.second}{secret}")
         pipe.execute()
+
+
+def alone_with_sessions(store: Store, uid: int) -> AbstractContextManager[Store]:
+    """`alone`, for what ends all sessions of a user, and for what spends a recovery code, which a new password does
+    too."""
+    return alone(store, f"generation:{uid}")
 
 
 def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
