@@ -101,7 +101,12 @@ def news_number(number: int, language: str, how: NewsNumber) -> Html:
 def of_another_session(request: RetwisRequest) -> HttpResponse | None:
     """What an open page is answered, which asks from time to time and says whose it is (`?me=` is the address of the
     profile), when that session has ended or another user's has begun: 205, and it loads itself anew. Else None. Round
-    trips as for `request.user`."""
+    trips as for `request.user`.
+
+    Only a script of this site sends the header. Without it a window that another site opens would tell that site who
+    is signed in: it goes to no page then."""
+    if "HX-Request" not in request.headers:
+        return None
     user = request.viewer.checked.user
     me = reverse("profile", args=[user.username]) if isinstance(user, User) else ""
     return None if request.GET.get("me", me) == me else HttpResponse(status=205)

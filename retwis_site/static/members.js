@@ -161,10 +161,12 @@ document.addEventListener("toggle", ({ target }) => {
 const POLL = 15_000; // milliseconds
 const OTHER_SESSION = 205; // the status of the answer when the session of this page has ended, or another has begun
 
-/** Whether the page has what would be lost: what was typed and no draft keeps, or a form that came back with errors. */
+/** Whether the page has what would be lost: pictures, what was typed and no draft keeps, or a form that came back with
+ * errors. */
 function hasTyped() {
+  if (visit?.responseStatus >= 400 || document.querySelector(".attach .chosen")) return true;
   const fields = [...document.querySelectorAll("form[method=post] :is(input, textarea):not(.composer [name=body])")];
-  return visit?.responseStatus >= 400 || fields.some(({ value, defaultValue }) => value !== defaultValue);
+  return fields.some(({ value, defaultValue }) => value !== defaultValue);
 }
 
 /** Show what this address has for the session of now. */

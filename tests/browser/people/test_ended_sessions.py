@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.support.arrivals import told, wait_a_while
 from tests.browser.support.steps import composer, fill_in_login, log_out, log_out_elsewhere, post, said
 from tests.browser.support.windows import sign_in
+from tests.support.pictures import picture_file
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 
@@ -77,16 +78,35 @@ def test_a_form_with_a_text_that_no_draft_keeps_stays_and_a_draft_comes_back(win
     text = page.get_by_role("main").get_by_role("textbox").first
     text.fill("Half a text")
     log_out_elsewhere(raw, alice)
-    with page.expect_response(re.compile(r"\?known=")):
-        come_back(page)
     if address == "/settings/":
+        it_stays(page)
         expect(text).to_have_value("Half a text")
         return
+    come_back(page)
     page.wait_for_url("/login/?next=%2Fcompose%2F")
     fill_in_login(page, alice.user.username)
     expect(composer(page)).to_have_value("Half a text")
 
 
+def test_a_picture_that_no_draft_keeps_stays(window, raw, alice):
+    page = window(alice, at="/compose/")
+    page.get_by_role("link", name="Pictures").or_(page.locator("summary", has_text="Pictures")).click()
+    picture = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
+    page.get_by_label("Up to four pictures").set_input_files(picture)
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1)
+    log_out_elsewhere(raw, alice)
+    it_stays(page)
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1)
+
+
 def come_back(page):
     """To a tab, as the browser tells it."""
     page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def it_stays(page):
+    """It asks again after it was told that its session has ended: another page would not ask."""
+    for _ in range(2):
+        with page.expect_response(lambda answer: answer.status == 205) as told:
+            come_back(page)
+        told.value.finished()
