@@ -39,7 +39,7 @@ class Answers(Repository):
 
     def approve(self, username: str, at: int, by: int) -> bool:
         """Make the account. `at`: when the application was made. False when it has its answer already, or somebody else
-        has the name or one that looks like it: then it is refused, and the applicant reads why. 19 round trips."""
+        has the name or one that looks like it: then it is refused, and the applicant reads why. 21 round trips."""
         return self._answer(username, at, Act(what=APPROVED, by=by))
 
     def refuse(self, username: str, at: int, by: int, reason: str) -> bool:
@@ -60,7 +60,7 @@ class Answers(Repository):
 
     def finish(self, name: str, at: int, act_id: str) -> bool:
         """What follows the commit; also after an answer that never reached it, or came second. Returns whether this
-        answer was carried out now. 15 round trips for an approval, five for a refusal."""
+        answer was carried out now. 17 round trips for an approval, five for a refusal."""
         field = answer_of(name, at)
         text, line = self._store.hmget(keys.applications(), [name, field])
         act = read_act(keys.applications(), line) if line is not None else None
@@ -90,13 +90,14 @@ class Answers(Repository):
     def _make_account(self, asked: joining.Application, act_id: str) -> int | None:
         """The uid of the account, also of one that an earlier run has made; None when somebody else has the name or one
         that looks like it: another applicant, perhaps."""
-        registration = Registration(self._store)
         try:
-            begun = registration.begin(asked.username)
-            if any(self._store.hmget(keys.skeletons(), skeletons(asked.username))):
-                registration.give_up(begun)
-                raise NameTaken(asked.username)
-            return registration.complete(begun, asked.password, {"approved": act_id}).uid
+            with joining.alone_with_looks(self._store, asked.username) as store:
+                registration = Registration(store)
+                begun = registration.begin(asked.username)
+                if any(store.hmget(keys.skeletons(), skeletons(asked.username))):
+                    registration.give_up(begun)
+                    raise NameTaken(asked.username)
+                return registration.complete(begun, asked.password, {"approved": act_id}).uid
         except NameTaken:
             uid = Users(self._store).find(asked.username) or 0
             approved, deleted = self._store.hmget(keys.user(uid), ["approved", "deleted"])

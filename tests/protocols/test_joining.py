@@ -40,7 +40,7 @@ def join(store, name, code):
     return Joining(store).join("invite", name, "argon2$hash", "", code)
 
 
-@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("step", range(6))
 def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, raw, monkeypatch, alice, step):
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
@@ -51,7 +51,7 @@ def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, 
         with pytest.raises(NameTaken):
             join(store, "Alice", code)
 
-    assert killed_before_round_trip(step, lose) == (step < 3)
+    assert killed_before_round_trip(step, lose) == (step < 5)
     monkeypatch.undo()
     finish_jobs(store, raw)
     assert_uses_are_accounts(store, raw, code)
@@ -119,11 +119,11 @@ def test_of_two_who_apply_for_the_name_of_an_old_refusal_the_first_one_waits(sto
         assert len(taken) == step.has_come, step
 
 
-@pytest.mark.parametrize("step", range(19))
+@pytest.mark.parametrize("step", range(21))
 def test_an_approval(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).approve("dora", at, MODERATOR))
-    assert killed == (step < 18 + layout.counts)
+    assert killed == (step < 20 + layout.counts)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (APPROVED if step > 2 else "")
     assert_sound(raw)
@@ -212,6 +212,25 @@ def test_two_moderators_who_answer_at_once(store, layout, raw, kills):
         finish_jobs(store, raw)
         assert assert_one_answer(store, raw) or True not in answered, seed  # both may have died, or been too slow
         assert answered.count(True) <= 1, seed
+        assert_sound(raw)
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_of_names_that_look_alike_one_is_registered(store, raw, kills):
+    """At once: by a form, with an invitation, and by the approval of an application."""
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        code = Invitations(store).make(uses=2).code
+        at = applied(store)
+        works = [
+            attempt(lambda: Joining(store).join("open", "D_ora", "argon2$hash", "", ""), Refused),
+            joiner(store, "d0ra", code),
+            lambda at=at: Answers(store).approve("dora", at, MODERATOR),
+        ]
+        interleave(seed, kills, works)
+        finish_jobs(store, raw)
+        assert raw.hlen("users") <= 1, seed
+        assert_uses_are_accounts(store, raw, code)
         assert_sound(raw)
 
 
