@@ -12,7 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from retwis_site.exceptions import LeaseEnded
+from redis import RedisError
+
+from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.store.client import Store
 
 
@@ -49,5 +51,5 @@ class LeasedStore(Store):
         self._lease.require()
         self._whole.require()
 
-    def note_timeout(self) -> None:
-        self._whole.note_timeout()
+    def failure(self, error: RedisError, of: str = "the connection") -> StoreError:
+        return self._whole.failure(error, of)

@@ -3,10 +3,15 @@
 `connect()` returns the process's `Store`. Its methods are the commands of `commands.py`, one round trip each.
 `store.pipeline()` returns a `Pipe` with the same methods: it queues them, and `execute()` sends them in one round trip.
 Each queued command returns a handle of its reply: no code finds a reply by its place.
-`recorder.py` records every round trip, and every failure becomes a `StoreError`.
+`recorder.py` records every round trip.
 
 No command is ever sent twice. redis-py's own retries are off: after a lost reply, INCR or LPUSH would count or push
-again. When a restarted server has closed a connection, the pool replaces it before use.
+again. A failure is answered in this order, from the connection up:
+
+1. `transport.Pool`: a restarted server has closed a connection that waits. It is replaced before use.
+2. `transport.BorrowedConnection`: a reply did not come. The connection is cut, or the next command would read it.
+3. `cluster.ClusterTransport`, `topology.ElectedPrimary`: another server may have the keys. They ask which one has.
+4. `Store.failure`: the process does what protects the store and its users. The failure becomes a `StoreError`.
 
 `Store.round_trip` is the seam for tests: every round trip goes through it. See `tests/support/stores/seam.py`.
 """
@@ -172,18 +177,7 @@ class Store(Commands):
             self.gate.pass_(_names(queued))
         with self.round_trip([*map(itemgetter(0), queued)]):
             replies = self.transport.exchange(queued)
-        try:
-            return checked(queued, replies)
-        except StoreReadOnly as error:  # a replica, or a server that is full: it has the data that it had
-            if isinstance(error.__cause__, redis.ReadOnlyError):
-                self.transport.leave_replica()
-            if self.gate is not None:
-                self.gate.is_open = False
-            raise
-        except StoreRefused:  # perhaps by a proxy that has lost a server: what answers next may hold other data
-            if self.gate is not None:
-                self.gate.close()
-            raise
+        return self.checked(queued, replies)
 
     def pipeline(self) -> Pipe:
         return _WatchedPipe(self) if recorder.is_watched() else Pipe(self)
@@ -222,7 +216,34 @@ class Store(Commands):
         with _Failures(self):
             replies = conversation.read()
         recorder.add_seconds(time.perf_counter() - began)
-        batch.fill(checked(batch.queued, replies))
+        batch.fill(self.checked(batch.queued, replies))
+
+    def checked(self, queued: Sequence[Queued], replies: list[Any]) -> list[Any]:
+        """The replies to these commands. Raises StoreRefused for the first one that is an error."""
+        for place, reply in enumerate(replies):
+            if isinstance(reply, redis.ResponseError):
+                command, options = queued[place]
+                if OF_ANY_TYPE in options and str(reply).startswith(_WRONG_TYPE):
+                    replies[place] = None
+                    continue
+                raise self.failure(reply, str(command[0])) from reply
+        return replies
+
+    def failure(self, error: redis.RedisError, of: str = "the connection") -> StoreError:
+        """The error to raise for one of redis-py, `of` a command or the connection. What this process does about it is
+        done here, and nowhere else."""
+        if not isinstance(error, redis.ResponseError):
+            if isinstance(error, redis.TimeoutError):  # else each request would wait for its own timeout
+                self._hangs_until = time.monotonic() + settings.REDIS_TIMEOUT
+            return no_answer(error)
+        if isinstance(error, redis.ReadOnlyError):
+            self.transport.leave_replica()
+        refused = refusal(of, error)
+        if self.gate is not None and isinstance(refused, StoreReadOnly):  # it has the data that it had
+            self.gate.is_open = False
+        elif self.gate is not None:  # perhaps a proxy has lost a server: what answers next may hold other data
+            self.gate.close()
+        return refused
 
     # ---- for management commands and checks only: they read many keys, or ask the server about itself
 
@@ -299,10 +320,6 @@ class Store(Commands):
         REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
             raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
-
-    def note_timeout(self) -> None:
-        """Send no command for REDIS_TIMEOUT seconds. Else each request would wait for its own timeout."""
-        self._hangs_until = time.monotonic() + settings.REDIS_TIMEOUT
 
 
 class Repository:
@@ -415,12 +432,8 @@ class _Failures:
         self._store.require()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, redis.ResponseError):  # raised while connecting; refused commands are among the replies
-            raise refusal("the connection", error) from error
-        if isinstance(error, redis.RedisError):
-            if isinstance(error, redis.TimeoutError):
-                self._store.note_timeout()
-            raise no_answer(error) from error
+        if isinstance(error, redis.RedisError):  # refused commands are among the replies
+            raise self._store.failure(error) from error
 
 
 class RecordedRoundTrip(_Failures):
@@ -442,18 +455,6 @@ class RecordedRoundTrip(_Failures):
             noted.seconds = seconds
         if error is not None:
             super().__exit__(kind, error, traceback)
-
-
-def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
-    """The replies to these commands. Raises StoreRefused or StoreReadOnly for the first one that is an error."""
-    for place, reply in enumerate(replies):
-        if isinstance(reply, redis.ResponseError):
-            command, options = queued[place]
-            if OF_ANY_TYPE in options and str(reply).startswith(_WRONG_TYPE):
-                replies[place] = None
-                continue
-            raise refusal(str(command[0]), reply) from reply
-    return replies
 
 
 def refusal(what: str, error: redis.ResponseError) -> StoreRefused:

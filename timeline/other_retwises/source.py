@@ -16,7 +16,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, answer, answers, checked
+from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, answer, answers
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
@@ -157,11 +157,12 @@ class Source(Store):
         return super().round_trip(commands)
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
-        commands = [command for command, _ in queued]
         with source_errors():
-            with self.round_trip(commands):
-                replies = self.transport.exchange(queued)
-            return checked(queued, [self._readable(*pair) for pair in zip(commands, replies, strict=True)])
+            return super().exchange(queued)
+
+    def checked(self, queued: Sequence[Queued], replies: list[Any]) -> list[Any]:
+        pairs = zip(queued, replies, strict=True)
+        return super().checked(queued, [self._readable(command, reply) for (command, _), reply in pairs])
 
     def _readable(self, command: Command, reply: Any) -> Any:
         """The reply; for a key of the wrong type, that for a key which does not exist."""

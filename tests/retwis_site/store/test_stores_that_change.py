@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -224,17 +225,22 @@ GONE = redis.ResponseError("ERR Connection refused")  # of a proxy whose server 
 
 @pytest.fixture
 def refuse(gated, monkeypatch):
-    """`refuse(error)`: the store refuses a command, and then answers again."""
+    """`refuse(error)`: the store refuses a command, and then answers again. `ahead`: one of a stream."""
 
-    def run(error):
+    def run(error, ahead=False):
+        conversation = SimpleNamespace(write=lambda queued: None, read=lambda: [error], close=lambda: None)
+        pipe = gated.pipeline()
+        pipe.hset("user:1", {"bio": "x"})
         with monkeypatch.context() as patched:
-            patched.setattr(gated.transport, "exchange", lambda queued: [error for _ in queued])
+            patched.setattr(gated.transport, "exchange", lambda queued: [error])
+            patched.setattr(gated.transport, "conversation", lambda: conversation)
             with pytest.raises(StoreRefused):
-                gated.hset("user:1", {"bio": "x"})
+                list(gated.stream([pipe])) if ahead else pipe.execute()
 
     return run
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize(
     "error",
     [
@@ -243,8 +249,8 @@ def refuse(gated, monkeypatch):
         redis.ResponseError("MASTERDOWN Link with MASTER is down"),
     ],
 )
-def test_a_refusal_closes_the_gate_until_the_next_look(gated, raw, refuse, error):
-    refuse(error)
+def test_a_refusal_closes_the_gate_until_the_next_look(gated, raw, refuse, error, ahead):
+    refuse(error, ahead)
     assert not gated.gate.is_open
     raw.set("schema", schema.ADOPTING)
     with pytest.raises(StoreReadOnly):
