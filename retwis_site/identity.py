@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from retwis_site.exceptions import StoreError
 from retwis_site.http.form_fields import is_visible
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import parse_number
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
@@ -72,50 +72,37 @@ _last: Memory[str, Site] = Memory(size=2, seconds=math.inf)
 
 
 def ask_site(pipe: Pipe) -> Result[Site]:
-    """The site's words. No command while they are cached."""
+    """The site's words, at most five seconds old. No command while they are cached."""
     cached = _fresh.get("site")
-    if cached is not None:
-        return Result(lambda: cached)
+    return ask_stored_site(pipe) if cached is None else Result(lambda: cached)
+
+
+def ask_stored_site(pipe: Pipe) -> Result[Site]:
+    """The site's words as they stand in the store."""
     stored = pipe.hgetall(keys.site())
-    return Result(lambda: keep(stored.value))
 
+    def keep() -> Site:
+        site = read(stored.value)
+        _last.put("site", site)
+        _fresh.put("site", site)
+        return site
 
-def current_site(store: Store) -> Site:
-    """The site's words, at most five seconds old. No round trip while they are cached, else one."""
-    return _fresh.get("site") or stored_site(store)
+    return Result(keep)
 
 
 def shown_site(store: Store) -> Site:
-    """The site's words for the frame of a page: `current_site`, or `known_site` while the store fails. Such a page asks
-    the store for nothing else. What a user may do is never decided by it."""
+    """The site's words for the frame of a page: `known_site` while the store fails. Such a page asks the store for
+    nothing else. What a user may do is never decided by it. No round trip while they are cached, else one."""
     try:
-        return current_site(store)
+        return answer(store, ask_site)
     except StoreError as error:
         logger.error("a page is shown with the words of the site that were read last: %s", error)
         return known_site()
 
 
-def stored_site(store: Store) -> Site:
-    """The site's words as they stand in the store. One round trip."""
-    return keep(store.hgetall(keys.site()))
-
-
 def known_site() -> Site:
     """The words that this process has read last, or the defaults. No round trip: for pages while the store fails."""
     return _last.get("site") or DEFAULT
-
-
-def site_name() -> str:
-    """The name of this site. Round trips as for `current_site`."""
-    return current_site(connect()).name
-
-
-def keep(stored: Mapping[str, str]) -> Site:
-    """Cache what was just read."""
-    site = read(stored)
-    _last.put("site", site)
-    _fresh.put("site", site)
-    return site
 
 
 def read(stored: Mapping[str, str]) -> Site:

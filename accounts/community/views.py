@@ -26,11 +26,11 @@ from accounts.users.entities import NotSignedIn, Refused, Role, Sanction, User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
-from retwis_site.identity import FOR_STAFF, stored_site
+from retwis_site.identity import FOR_STAFF, ask_stored_site
 from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import error_page, kept_fields, origin_of
-from retwis_site.store.client import connect
+from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit, RateLimits
 
@@ -387,7 +387,10 @@ def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
 @guards.admin_required
 @guards.for_forms
 def edit(request: RetwisRequest, me: User) -> HttpResponse:
-    form = SiteForm(request.POST) if request.method == "POST" else SiteForm(initial=stored_site(connect())._asdict())
+    if request.method == "POST":
+        form = SiteForm(request.POST)
+    else:
+        form = SiteForm(initial=answer(connect(), ask_stored_site)._asdict())
     if not form.is_valid():
         return form_page(request, "accounts/community/site/edit.html", {"form": form})
     RateLimits(connect()).count(SITE_CHANGES, str(me.uid))

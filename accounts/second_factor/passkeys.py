@@ -30,9 +30,10 @@ from webauthn.helpers.structs import (
 
 from accounts.second_factor.repository import Factors, Passkey
 from accounts.users.entities import User
-from retwis_site.identity import site_name
+from retwis_site.identity import shown_site
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
+from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 
 LONGEST_ANSWER = 20_000  # characters
@@ -119,7 +120,7 @@ def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: Challe
     the password. An older security key cannot, and is a second factor only."""
     options = webauthn.generate_registration_options(
         rp_id=site.id,
-        rp_name=site_name(),
+        rp_name=shown_site(connect()).name,
         user_id=str(me.uid).encode(),
         user_name=me.username,
         user_display_name=me.shown_name,

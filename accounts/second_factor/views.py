@@ -30,7 +30,6 @@ from accounts.signing_in.sessions.entities import Way, device_of
 from accounts.users.entities import Refused, SuspendedLogin, User, Verified
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
-from retwis_site.identity import site_name
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
@@ -273,7 +272,7 @@ def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
 def _show_key(request: RetwisRequest, me: User, form: NewAppForm | None = None, secret: str = "") -> HttpResponse:
     """The QR code, and the key as text. A new one without `secret`."""
     secret = secret or pyotp.random_base32()
-    uri = pyotp.TOTP(secret).provisioning_uri(name=me.username, issuer_name=site_name())
+    uri = pyotp.TOTP(secret).provisioning_uri(name=me.username, issuer_name=request.viewer.site.name)
     context = {
         "form": form or NewAppForm(),
         "qr": _qr_code(uri),

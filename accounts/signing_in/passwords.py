@@ -27,7 +27,7 @@ from accounts.users.repository import Users
 from retwis_site.fair_queue import FairQueue
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
-from retwis_site.identity import site_name
+from retwis_site.identity import ask_site
 from retwis_site.server.processes import run_anywhere
 from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import digest_of
@@ -78,7 +78,7 @@ def check_new_password(password: str, username: str) -> None:
             _("A password cannot have control characters or invisible ones, such as those inside some emoji.")
         )
     validate_password(kept)
-    if kept.casefold() in {username.casefold(), site_name().casefold()}:
+    if kept.casefold() in {username.casefold(), answer(connect(), ask_site).name.casefold()}:
         raise ValidationError(_("Your username and the name of the site are no passwords. Choose another one."))
 
 

@@ -24,7 +24,7 @@ from accounts.users.entities import NotSignedIn, Role, Sanction, State, User, Vi
 from accounts.users.repository import IMPOSED, PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
-from retwis_site.identity import FOR_STAFF, Site, ask_site, current_site, shown_site
+from retwis_site.identity import FOR_STAFF, Site, ask_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import digest_of, stored_id
@@ -249,9 +249,9 @@ class Viewer:
 
     @property
     def site(self) -> Site:
-        """The site's own words. No round trip after `ask`, which asks for them too, else as for `current_site`."""
+        """The site's own words. No round trip while they are cached or after `ask`, which asks for them; else one."""
         if self._site is None:
-            self._site = current_site(self._store)
+            self._site = answer(self._store, ask_site)
         return self._site
 
     @cached_property

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 
 from retwis_site.http.language import headers_in
 from retwis_site.http.public_cache import publicly_cached
-from retwis_site.identity import Site, shown_site, stored_site
+from retwis_site.identity import Site, ask_stored_site, shown_site
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import FRAME_OF_NOBODY, of_site, page
-from retwis_site.store.client import connect
+from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import digest_of
 from retwis_site.version import of_site as version_of_site
 
@@ -46,7 +46,8 @@ def offline(request: HttpRequest) -> HttpResponse:
     """The page for when there is no connection, the same for every viewer. One round trip: a browser keeps the page
     until the script below differs, so it must not be older than that script, which another process may have answered.
     """
-    return page(request, "retwis_site/offline.html", {**FRAME_OF_NOBODY, **of_site(stored_site(connect()))})
+    site = answer(connect(), ask_stored_site)
+    return page(request, "retwis_site/offline.html", {**FRAME_OF_NOBODY, **of_site(site)})
 
 
 @publicly_cached(0)

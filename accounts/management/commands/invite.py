@@ -7,9 +7,9 @@ from django.core.management.base import CommandParser
 from accounts.community.log import Act, Log
 from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, new_invitation
 from accounts.management.people import address_of
-from retwis_site.identity import stored_site
+from retwis_site.identity import ask_stored_site
 from retwis_site.management.base import StoreCommand, announcer, number
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answer
 
 
 class Command(StoreCommand):
@@ -36,5 +36,5 @@ class Command(StoreCommand):
         Log(store).write(Act(what="invitation:made", until=made.ends, reason=f"{made.uses}×"))
         Invitations(store).add(made)
         self.stdout.write(address_of("invited", made.code))
-        if stored_site(store).registration == "closed":
+        if answer(store, ask_stored_site).registration == "closed":
             announcer(self, self.verbosity)("Nobody can join by it while the site is closed. See: manage.py site")

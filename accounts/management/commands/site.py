@@ -8,9 +8,9 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.community.acts import change_site
 from accounts.community.views import SiteForm, checked
 from retwis_site.http.form_fields import is_visible
-from retwis_site.identity import FRESH_FOR, stored_site
+from retwis_site.identity import FRESH_FOR, ask_stored_site
 from retwis_site.management.base import StoreCommand, announcer
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answer
 
 WORDS = tuple(SiteForm.base_fields)
 
@@ -26,7 +26,7 @@ class Command(StoreCommand):
         if fields:
             change_site(store, fields)
             announcer(self, self.verbosity)(f"Changed. Every page shows it within {FRESH_FOR} seconds.")
-        site = stored_site(store)
+        site = answer(store, ask_stored_site)
         for name in WORDS:
             self.say(f"{name}={getattr(site, name)}")
 

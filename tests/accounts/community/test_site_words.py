@@ -13,6 +13,7 @@ from accounts.community.acts import change_site
 from accounts.community.log import Log
 from accounts.community.views import SiteForm
 from retwis_site import identity
+from retwis_site.store.client import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import refuses
 from tests.support.http.page_text import page_of, text_of
@@ -53,7 +54,7 @@ def test_an_empty_value_removes_a_word(store, raw):
     call_command("site", "name=Ravens", verbosity=0)
     call_command("site", "name=", verbosity=0)
     assert not any(raw.hgetall("site").values())
-    assert identity.stored_site(store) == identity.DEFAULT
+    assert answer(store, identity.ask_stored_site) == identity.DEFAULT
 
 
 def test_the_command_prints_all_words(raw):
@@ -107,11 +108,11 @@ def test_the_contact_is_a_link_with_and_without_mailto(client, raw):
 
 
 def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
-    answer = admin.post("/moderation/site/", {"name": "Ravens", "rules": "Be kind\r\n\r\nNo spam"}, follow=True)
-    page = answer.content.decode()
+    form = {"name": "Ravens", "rules": "Be kind\r\n\r\nNo spam"}
+    page = admin.post("/moderation/site/", form, follow=True).content.decode()
     assert "Site settings saved." in page
     assert "Ravens</title>" in page
-    assert identity.stored_site(store).numbered_rules == ["Be kind", "No spam"]
+    assert answer(store, identity.ask_stored_site).numbered_rules == ["Be kind", "No spam"]
     [act] = Log(store).page().acts
     assert (act.by, act.what) == (1, "site:name,rules")
     assert "Site changed: Site name, Rules" in admin.get("/moderation/log/").content.decode()
@@ -134,7 +135,7 @@ def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, st
         failed = admin.post("/moderation/site/", {**shown, **form, "tagline": "Crows"}).content.decode()
     assert all(f'name="{name}"' in failed for name in (*shown, *form))
     admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "Ravens"})
-    site = identity.stored_site(store)
+    site = answer(store, identity.ask_stored_site)
     assert (site.name, site.tagline, site.announcement, site.rules, site.invites) == (
         "Ravens",
         "",

@@ -128,8 +128,8 @@ def test_a_text_that_keyboards_do_not_send_alike_is_refused_when_it_is_set(put):
 
 
 @pytest.mark.parametrize("password", [*(weak for weak, _ in WEAK_PASSWORDS), "ALICE", "strassenfest nord"])
-def test_a_password_that_many_would_try_or_nobody_can_type_is_refused_when_it_is_set(put, monkeypatch, password):
-    monkeypatch.setattr("accounts.signing_in.passwords.site_name", lambda: "Straßenfest Nord")
+def test_a_password_that_many_would_try_or_nobody_can_type_is_refused_when_it_is_set(put, raw, password):
+    raw.hset("site", "name", "Straßenfest Nord")
     assert not put(password)
 
 

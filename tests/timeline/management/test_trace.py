@@ -148,7 +148,7 @@ def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
 EXPECTED_POST = """\
 alice posts 'hello': 13 round trips, 33 commands
    1  HGET auths •••                                                            O(1)         SessionSecret.unchecked_uid
-   2  HGETALL site                                                              O(N)         identity.ask_site
+   2  HGETALL site                                                              O(N)         identity.ask_stored_site
       HGET auths •••                                                            O(1)         SessionSecret.ask_uid
       HMGET user:1 username name deleted colour picture state state_until sta…  O(N)         Viewer._checking
       ZREVRANK notices:1 up_to_here                                             O(log(N))    notices.ask_new
