@@ -24,12 +24,12 @@ from django.conf import settings
 from redis.exceptions import NoPermissionError
 
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
-from retwis_site.maintenance.filling import Copy, connect_source
+from retwis_site.maintenance.filling import Copy
 from retwis_site.maintenance.site_files import create
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.client import Store, no_answer, refusal
-from retwis_site.store.connection import recorder
+from retwis_site.store.client import Store, exactly, no_answer, refusal
+from retwis_site.store.connection import recorder, topology
 from retwis_site.store.embedded import temporary_server
 
 # ---- The snapshot of a server: all its data at one moment, as the RDB file that it sends to a new replica.
@@ -155,7 +155,7 @@ def loaded(files: Sequence[Path], database: int) -> Iterator[Store]:
     program cannot load."""
     with contextlib.ExitStack() as servers:
         addresses = [servers.enter_context(temporary_server(file)) for file in files]
-        yield connect_source([f"{address}?db={database}" for address in addresses])
+        yield Store(topology.servers([f"{address}?db={database}" for address in addresses], exactly()))
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def loaded_in_one_server(files: Sequence[Path], database: int) -> Iterator[Store
             yield source
             return
         with temporary_server() as address:
-            target = connect_source([address])
+            target = Store(topology.servers([address], exactly()))
             copy = Copy(source, target)
             copy.begin()
             for _ in copy:

@@ -7,10 +7,11 @@ and the next run recognises what a killed run has left. The commit point is the 
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import redis
 from django.conf import settings
 
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
@@ -18,7 +19,8 @@ from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.jobs.outbox import alone
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, batches
-from retwis_site.store.client import Pipe, Store, answers, connect_exactly, for_each
+from retwis_site.store.client import Pipe, Store, answers, exactly, for_each, refusal
+from retwis_site.store.connection import topology
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.replies import Handle, Result
@@ -204,21 +206,19 @@ class Copy:
 
     def begin(self) -> None:
         """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotFill."""
-        with source_errors():
-            _refuse_replicas(self._source)
-            self._counters = _counters(self._source)
-            if not _holder(self._source, keys.users()):
-                raise CannotFill(
-                    f"No user is registered at --from with REDIS_KEY_PREFIX={keys.PREFIX!r}. "
-                    "Name all servers of the site, and set the same REDIS_KEY_PREFIX as the site."
-                )
+        _refuse_replicas(self._source)
+        self._counters = _counters(self._source)
+        if not _holder(self._source, keys.users()):
+            raise CannotFill(
+                f"No user is registered at --from with REDIS_KEY_PREFIX={keys.PREFIX!r}. "
+                "Name all servers of the site, and set the same REDIS_KEY_PREFIX as the site."
+            )
         if UNFINISHED in self._counters.values():
             raise CannotFill("--from names an unfinished copy. Name the store that it was made from.")
         self._run = begin(self._target)
 
     def __len__(self) -> int:
-        with source_errors():
-            return self._source.dbsize() // AT_ONCE + 1
+        return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         """Raises CannotFill after another `begin`."""
@@ -232,9 +232,8 @@ class Copy:
     def finish(self) -> None:
         """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, and after another
         `begin`."""
-        with source_errors():
-            if _counters(self._source) != self._counters:
-                raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
+        if _counters(self._source) != self._counters:
+            raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
         with alone(self._target, FILLING) as target:
             require(target, self._run)
             for counter in counters():
@@ -254,14 +253,12 @@ class StoreComparison:
         self.kinds: dict[str, KindCounts] = defaultdict(KindCounts)
 
     def __len__(self) -> int:
-        with source_errors():
-            return self._source.dbsize() // AT_ONCE + 1
+        return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         for server, chunk in _chunks(self._source):
             target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
-            with source_errors():
-                source_sizes = _sizes(server, chunk)
+            source_sizes = _sizes(server, chunk)
             for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
                 counts = self.kinds[key.kind.pattern]
                 counts.keys += size > 0
@@ -270,25 +267,27 @@ class StoreComparison:
             yield
 
 
-def connect_source(urls: Sequence[str]) -> Store:
-    """The store that these servers make up. One round trip to each. Raises StoreError."""
-    with source_errors():
-        return connect_exactly(urls)
+class SourceStore(Store):
+    """The store at --from: its errors say so."""
+
+    def failure(self, error: redis.RedisError, of: str = "the connection") -> StoreError:
+        if isinstance(error, redis.ResponseError):
+            refused = refusal(of, error)
+            return type(refused)(f"at --from, {refused}")
+        fix = "Name a running server, with a user and password that it accepts."
+        return StoreError(f"--from does not answer: {str(error).rstrip('.')}. {fix}")
+
+    def servers(self) -> list[Store]:
+        return [type(self)(server.transport) for server in super().servers()]
 
 
-_FIX = "Name a running server, with a user and password that it accepts."
-
-
-@contextmanager
-def source_errors() -> Iterator[None]:
-    """Make the message of a StoreError in this block name the source."""
-    try:
-        yield
-    except StoreRefused as error:
-        raise StoreError(f"at --from, {error}") from error
-    except StoreError as error:
-        reason = str(error.__cause__ or error).rstrip(".")
-        raise StoreError(f"--from does not answer: {reason}. {_FIX}") from error
+def connect_source(urls: Sequence[str]) -> SourceStore:
+    """The store that these servers make up, with every byte unchanged. One round trip to each. Raises StoreError."""
+    source = SourceStore(topology.servers(urls, exactly()))
+    with suppress(StoreRefused):  # the user may not send INFO
+        if any(info.get("cluster_enabled") for info in source.info()):
+            return SourceStore(topology.cluster(urls, exactly()))
+    return source
 
 
 def _refuse_replicas(source: Store) -> None:
@@ -314,15 +313,14 @@ def _counters(source: Store) -> dict[str, str | None]:
 def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
     """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
     skipped: it is inconsistent, or belongs to another program."""
-    with source_errors():
-        for server in source.servers():
-            for names in server.scan_keys(matching("*"), AT_ONCE):
-                named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
-                pipe = server.pipeline()
-                states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
-                pipe.execute()
-                right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
-                yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
+    for server in source.servers():
+        for names in server.scan_keys(matching("*"), AT_ONCE):
+            named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
+            pipe = server.pipeline()
+            states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
+            pipe.execute()
+            right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
+            yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 
 
 def _by_weight(chunk: list[Key]) -> Iterator[list[Key]]:
@@ -337,8 +335,7 @@ def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyPart]]:
     pipe = server.pipeline()
     asked = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
     while asked:
-        with source_errors():
-            pipe.execute()
+        pipe.execute()
         found = [(key, *scan.value) for key, scan in asked]
         yield [(key, content) for key, _, content in found]
         asked = [(key, _ask_scan(pipe, key, cursor)) for key, cursor, _ in found if cursor]

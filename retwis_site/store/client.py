@@ -20,7 +20,6 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import dropwhile
@@ -524,18 +523,13 @@ def _options() -> dict[str, Any]:
     return options
 
 
-# For copies: bytes that are not UTF-8 stay as they are, and timeouts are longer, since no page waits.
-_EXACT_OPTIONS = {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
+def exactly() -> dict[str, Any]:
+    """The options of connections for copies: bytes that are not UTF-8 stay as they are, and timeouts are longer, since
+    no page waits."""
+    return _options() | {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
 
 
-def connect_exactly(urls: Sequence[str] = ()) -> Store:
-    """The site's store, or the store at `urls`, with every byte unchanged. For management commands only: its texts must
-    not be shown on a page. One round trip to each of `urls`."""
-    options = _options() | _EXACT_OPTIONS
-    if not urls:
-        return Store(topology.transport(options))
-    store = Store(topology.servers(urls, options))
-    with suppress(StoreRefused):  # the user may not send INFO
-        if any(info.get("cluster_enabled") for info in store.info()):
-            return Store(topology.cluster(urls, options))
-    return store
+def connect_exactly() -> Store:
+    """The site's store, with every byte unchanged. For management commands only: its texts must not be shown on a page.
+    No round trip."""
+    return Store(topology.transport(exactly()))

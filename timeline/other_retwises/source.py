@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import redis
 
 from retwis_site.exceptions import NotDone
-from retwis_site.maintenance.filling import connect_source, source_errors
+from retwis_site.maintenance.filling import SourceStore, connect_source
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, answer, answers
@@ -138,8 +138,8 @@ Scan = tuple[int, list[tuple[str, float | None]]]  # the next cursor, and some m
 AskScan = Callable[[Pipe, str, int], Result[Scan]]
 
 
-class Source(Store):
-    """Sends only READS. A StoreError says that it is about --from.
+class Source(SourceStore):
+    """Sends only READS.
 
     A key of the wrong type reads as absent. It is noted in `problems`, as is all else that reading leaves
     out."""
@@ -156,10 +156,6 @@ class Source(Store):
                 raise CannotImport(f"{name} was not sent: an import only reads at --from.")
         return super().round_trip(commands)
 
-    def exchange(self, queued: list[Queued]) -> list[Any]:
-        with source_errors():
-            return super().exchange(queued)
-
     def checked(self, queued: Sequence[Queued], replies: list[Any]) -> list[Any]:
         pairs = zip(queued, replies, strict=True)
         return super().checked(queued, [self._readable(command, reply) for (command, _), reply in pairs])
@@ -174,10 +170,6 @@ class Source(Store):
         if len(self._wrong) < MOST_NOTED:
             self._wrong.add(key)
         return [None] * len(fields) if name == "HMGET" else _ABSENT.get(name)
-
-    def servers(self) -> list[Store]:
-        with source_errors():
-            return [Source(server.transport) for server in super().servers()]
 
 
 def connect_to(urls: Sequence[str]) -> Source:
