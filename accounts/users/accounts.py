@@ -22,9 +22,26 @@ from retwis_site.store.client import Pipe, Repository, Store, for_each
 from retwis_site.store.ids import counted_id, integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Result
 from retwis_site.store.schema import is_hash
 
 # ---- Registration: the keys of a new user, and the one command that decides who has a name.
+
+
+NOTHING_LEFT: Result[bool] = Result(lambda: False)
+NO_KEY = -2  # what TTL answers
+
+
+def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
+    """Whether anything is stored of a user besides the name that was just written. One command for each kind of key
+    that users have, and two more."""
+    fields, role = pipe.hlen(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
+    lives = [
+        pipe.ttl(kind(uid))
+        for kind in KINDS.values()
+        if isinstance(kind, OfId) and kind.of_users and kind is not keys.user
+    ]
+    return Result(lambda: fields.value > 1 or role.value is not None or any(one.value != NO_KEY for one in lives))
 
 
 class Begun(NamedTuple):
@@ -49,26 +66,31 @@ class Registration(Repository):
         Nothing comes of it before `complete`, so what must come before the commit can name the uid. It is claimed with
         HSETNX, so no registration is written over an account. When another process has made the same uid from the time,
         the next one is tried: two round trips more. The job of the other's uid only finishes that registration. The
-        first user of a store marks it.
+        first user of a store marks it. A counter that was lost may give out the uid of an account whose hash was lost
+        with it, on the same server: nobody gets what other servers still have of it.
         """
         pipe = self._store.pipeline()
         owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
         pipe.execute()
         if owner.value is not None:
             raise NameTaken(username)
+        counted = settings.POST_IDS == "incr"
 
         def claim(uid: int) -> Begun | None:
             job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
             is_mine = pipe.hsetnx(keys.user(uid), "username", username)
+            left = ask_left(pipe, uid) if counted else NOTHING_LEFT
             if is_empty.value:
                 schema.mark(pipe)
             pipe.execute()
-            if is_mine.value:
+            if is_mine.value and not left.value:
                 return Begun(uid, username, job)
+            if is_mine.value:
+                self._store.hdel(keys.user(uid), "username")
             job.done()
             return None
 
-        if settings.POST_IDS != "incr":
+        if not counted:
             return snowflake.claimed(claim)
         uid = self._store.incr(keys.next_user_id())
         begun = claim(counted_id(keys.next_user_id(), uid))

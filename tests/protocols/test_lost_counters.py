@@ -5,6 +5,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from accounts.community.acts import Roles
+from accounts.users.entities import Role
 from retwis_site.exceptions import IdInUse
 from retwis_site.store.ids import LARGEST_ID
 from tests.support.command_output import doctor
@@ -16,6 +18,7 @@ from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.post_ids import post_ids
 from timeline.posts.repository import Posts
+from timeline.relations.relations import Follows
 
 COUNTERS = {"next_user_id", "next_post_id"}
 
@@ -125,3 +128,53 @@ def test_a_counter_gives_out_nothing_that_is_no_id(store, alice, bob, raw, value
     assert doctor(capsys, "--fix")[0] == 0
     assert register(store, "carol").user.uid == 3
     assert Posts(store).publish(2, NewPost("Indeed"), "t2").pid in {2, 3}
+
+
+# ---- A server has lost the counter and what had the id, and other servers have what belonged to it.
+
+
+def lose_an_account(raw, uid, name):
+    """What one of several servers had of it: its hash, its name and the counter."""
+    raw.delete("next_user_id", f"user:{uid}", f"credentials:{uid}")
+    raw.hdel("users", name)
+    raw.zrem("users_by_time", name)
+    for secret, owner in raw.hgetall("auths").items():
+        if owner == str(uid):
+            raw.hdel("auths", secret)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        lambda store, raw: Posts(store).publish(1, NewPost("words of alice"), "t"),
+        lambda store, raw: Follows(store).follow(1, 2),
+        lambda store, raw: Follows(store).follow(2, 1),
+        lambda store, raw: raw.hset("staff", "1", "admin"),
+        lambda store, raw: raw.hset("user:1", "bio", "written by what saw the account a moment ago"),
+        lambda store, raw: raw.zadd("muted_words:1", {"home fold the finale": 7}),
+    ],
+    ids=["post", "follow", "follower", "role", "field", "muted words"],
+)
+def test_a_newcomer_gets_no_uid_that_something_is_left_of(store, alice, bob, raw, left):
+    lose_an_account(raw, 1, "alice")
+    left(store, raw)
+    with id_in_use(raw):
+        register(store, "carol")
+    raw.set("next_user_id", "2")
+    assert register(store, "carol").user.uid == 3
+
+
+@pytest.mark.parametrize("is_any_left", [True, False])
+def test_a_newcomer_gets_no_role_and_no_post_of_a_lost_account(store, alice, bob, raw, capsys, is_any_left):
+    """Also where all accounts are gone, and the repairs remove what tells of them."""
+    Roles(store).give(2, Role.ADMIN)
+    Posts(store).publish(2, NewPost("words of bob"), "t")
+    lose_an_account(raw, 2, "bob")
+    if not is_any_left:
+        lose_an_account(raw, 1, "alice")
+    assert doctor(capsys, "--fix")[0] == 0
+    carol = register(store, "carol").user
+    assert carol.uid == 3
+    doctor(capsys, "--fix")
+    assert raw.hget("user:3", "role") is None
+    assert raw.zrange("updates:3", 0, -1) == []

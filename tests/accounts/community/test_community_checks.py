@@ -337,6 +337,7 @@ def test_what_is_over_is_an_orphan(joining_site, store, code, capsys):
     asked = json.loads(joining_site.hget("applications", "dora"))
     joining_site.hset("applications", "erik", json.dumps(asked | {"username": "erik", "refused": LONG_AGO}))
     joining_site.hset("invites:0", mapping={f"0-{LONG_AGO}-abc": "1", "nonsense": "1"})
+    joining_site.set("next_user_id", 99)
     joining_site.hset("invites:99", "99-4000000000-abc", "1")
     joining_site.persist(uses_of(code))
     expected = {REFUSALS: 1, ENDED: 2, OWNERLESS: 1, WITHOUT_EXPIRY: 1}

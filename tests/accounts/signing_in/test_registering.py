@@ -12,6 +12,8 @@ from accounts.joining import joining
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.accounts import Registration
+from retwis_site.store import keys
+from retwis_site.store.kinds import KINDS
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries
@@ -196,8 +198,10 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
     Registration(store).register("Alice", "hash")
     names = [str(command[0]) for command in sent.commands]
+    others = [kind for kind in KINDS.values() if kind.of_users and kind is not keys.user]
     assert names == [
-        *("HMGET", "GET", "ZCARD", "INCR", "ZADD", "HSETNX", "SET", "HSET", "HSETNX", "HGET"),
+        *("HMGET", "GET", "ZCARD", "INCR", "ZADD", "HSETNX", "HLEN", "HGET", *["TTL"] * len(others), "SET"),
+        *("HSET", "HSETNX", "HGET"),
         *("HSET", "ZADD", "ZADD", "HSETNX", "HGET", "ZREM"),
     ]
 

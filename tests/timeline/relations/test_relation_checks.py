@@ -10,7 +10,7 @@ import time
 import pytest
 
 from retwis_site.exceptions import StoreRefused
-from tests.support.command_output import VALUES, doctor, findings_of, said
+from tests.support.command_output import COUNTERS, VALUES, doctor, findings_of, said
 from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.people import LONG_AGO
 from tests.support.protocols.relations import assert_relations_agree
@@ -76,6 +76,8 @@ def list_another(raw):
     raw.zadd("updates:1", {"5": 5})
 
 
+RAISED = {COUNTERS: 1}  # above the uid of an unknown user, which nobody gets
+
 # By the fixture that makes the site: what is done to it, and what `doctor` finds.
 FAULTS = {
     "likes": {
@@ -84,7 +86,7 @@ FAULTS = {
         "liked_by: has a like too many": (lambda r: r.zadd("liked_by:4", {"2": 5}), {LIKED_BY: 1, NUMBERS: 1}),
         "liked_by: has another date": (lambda r: r.zadd("liked_by:1", {"2": 5}), {LIKES: 1}),
         "an unknown user likes a post": (lambda r: r.zadd("liked_by:1", {"99": 5}), {LIKED_BY: 1, NUMBERS: 1}),
-        "likes: of an unknown user": (lambda r: r.zadd("likes:99", {"1": 5}), {UNKNOWN_LIKES: 1, LIKES: 1}),
+        "likes: of an unknown user": (lambda r: r.zadd("likes:99", {"1": 5}), {UNKNOWN_LIKES: 1, LIKES: 1} | RAISED),
         "a like of a deleted post": (lambda r: r.zadd("likes:3", {"2": 5}), {LIKES: 1}),
         "a like of a post that never was": (lambda r: r.zadd("likes:3", {"90": 5}), {LIKES: 1}),
         "a like that is no id": (lambda r: r.zadd("likes:3", {"x": 5}), {VALUES: 1}),
@@ -103,7 +105,7 @@ FAULTS = {
         ),
         "reposts: of an unknown user": (
             lambda r: r.zadd("reposts:99", {"1": 90}),
-            {UNKNOWN_REPOSTS: 1, REPOSTS: 1, NO_POST: 1},
+            {UNKNOWN_REPOSTS: 1, REPOSTS: 1, NO_POST: 1} | RAISED,
         ),
         "a repost of a deleted post": (lambda r: r.zadd("reposts:1", {"2": 90}), {REPOSTS: 1, NO_POST: 1}),
         "a repost is not listed": (lambda r: r.zrem("updates:1", 3), {NO_POST: 1}),
@@ -116,7 +118,10 @@ FAULTS = {
         "blocked_by: lacks a block": (lambda r: r.zrem("blocked_by:2", 1), {BLOCKED: 1}),
         "blocked_by: has a block too many": (lambda r: r.zadd("blocked_by:2", {"3": 5}), {BLOCKED_BY: 1}),
         "an unknown user is blocked": (lambda r: r.zadd("blocked:2", {"99": 5}), {BLOCKED: 1}),
-        "blocked: of an unknown user": (lambda r: r.zadd("blocked:99", {"1": 5}), {UNKNOWN_BLOCKS: 1, BLOCKED: 1}),
+        "blocked: of an unknown user": (
+            lambda r: r.zadd("blocked:99", {"1": 5}),
+            {UNKNOWN_BLOCKS: 1, BLOCKED: 1} | RAISED,
+        ),
         "blocked_by: of an unknown user": (
             lambda r: r.zadd("blocked_by:99", {"1": 5}),
             {UNKNOWN_BLOCKS: 1, BLOCKED_BY: 1},
@@ -139,7 +144,9 @@ def test_every_inconsistency_is_found_and_repaired(request, capsys, made, damage
     assert everything(site) == inconsistent
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
-    assert without_damaged(site) == before | ({"next_post_id": "5"} if damage is list_another else {})
+    made_more = {"next_post_id": "5"} if damage is list_another else {}
+    raised = {"next_user_id": "99"} if COUNTERS in expected else {}
+    assert without_damaged(site) == before | made_more | raised
     assert_relations_agree(site, made)
 
 
