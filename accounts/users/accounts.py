@@ -29,19 +29,15 @@ from retwis_site.store.schema import is_hash
 
 
 NOTHING_LEFT: Result[bool] = Result(lambda: False)
-NO_KEY = -2  # what TTL answers
 
 
 def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether anything is stored of a user besides the name that was just written. One command for each kind of key
     that users have, and two more."""
+    others = [kind for kind in KINDS.values() if kind.of_users and kind is not keys.user]
     fields, role = pipe.hlen(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-    lives = [
-        pipe.ttl(kind(uid))
-        for kind in KINDS.values()
-        if isinstance(kind, OfId) and kind.of_users and kind is not keys.user
-    ]
-    return Result(lambda: fields.value > 1 or role.value is not None or any(one.value != NO_KEY for one in lives))
+    left = schema.ask_left(pipe, uid, others)
+    return Result(lambda: fields.value > 1 or role.value is not None or left.value)
 
 
 class Begun(NamedTuple):

@@ -249,6 +249,11 @@ class Kind:
         return self.parts == ("uid",)
 
     @property
+    def of_posts(self) -> bool:
+        """Whether each post has one key of it."""
+        return self.parts == ("pid",)
+
+    @property
     def is_copied(self) -> bool:
         """Whether a copy of the site has it: no caches, and nothing that belongs to processes of the old site."""
         return self.about is not PROCESSES and not isinstance(self.holds, Entries | Anything)

@@ -17,6 +17,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.commands import READS
 from retwis_site.store.ids import parse_number, stored_id, stored_ids
+from retwis_site.store.kinds import Kind, OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
 
@@ -27,6 +28,7 @@ VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
 UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy or restore has ended
 SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
+NO_KEY = -2  # what TTL answers
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
@@ -139,6 +141,14 @@ def ask_empty(pipe: Pipe) -> Result[bool]:
     """Whether the store has no users and no mark: then the first of its users writes the mark."""
     version, users = pipe.get(keys.schema()), pipe.zcard(keys.users_by_time())
     return Result(lambda: version.value is None and not users.value)
+
+
+def ask_left(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
+    """Whether a user or a post with this id has a key of these kinds. Where several servers share the keys, one may
+    lose a counter together with the hash of whom the id belongs to, and the others still have the rest. One command
+    for each kind."""
+    lives = [pipe.ttl(kind(number)) for kind in kinds if isinstance(kind, OfId)]
+    return Result(lambda: any(one.value != NO_KEY for one in lives))
 
 
 def is_hash(password: str) -> bool:

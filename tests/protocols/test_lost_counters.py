@@ -18,7 +18,7 @@ from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.post_ids import post_ids
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows
+from timeline.relations.relations import Follows, Likes
 
 COUNTERS = {"next_user_id", "next_post_id"}
 
@@ -178,3 +178,28 @@ def test_a_newcomer_gets_no_role_and_no_post_of_a_lost_account(store, alice, bob
     doctor(capsys, "--fix")
     assert raw.hget("user:3", "role") is None
     assert raw.zrange("updates:3", 0, -1) == []
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        lambda store: Likes(store).like(2, 1, 1),
+        lambda store: Reposts(store).repost(2, 1, 1),
+        lambda store: Posts(store).publish(2, NewPost("Indeed", reply_to=1), "t2"),
+        lambda store: Posts(store).publish(2, NewPost("Look", quote=1), "t2"),
+        lambda store: Posts(store).edit(1, 1, "other words of alice"),
+    ],
+    ids=["like", "repost", "reply", "quote", "edit"],
+)
+def test_a_new_post_gets_no_id_that_something_is_left_of(store, alice, bob, raw, left):
+    """Its likes and answers would be those of a lost post."""
+    Posts(store).publish(1, NewPost("words of alice"), "t1")
+    left(store)
+    raw.delete("post:1")
+    for act in (
+        lambda: Posts(store).publish(2, NewPost("Hello"), "t3"),
+        lambda: Reposts(store).repost(1, 2, 2),
+    ):
+        raw.set("next_post_id", 0)
+        with id_in_use(raw):
+            act()

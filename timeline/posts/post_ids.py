@@ -8,9 +8,10 @@ import time
 
 from django.conf import settings
 
-from retwis_site.store import keys, snowflake
+from retwis_site.store import keys, schema, snowflake
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import counted_id, parse_number
+from retwis_site.store.kinds import KINDS
 from retwis_site.store.replies import Result
 
 RECENT = 2000  # ids in each `recent`
@@ -31,10 +32,12 @@ class CounterIds(Repository):
         return counted_id(keys.next_post_id(), self._store.incr(keys.next_post_id()))
 
     def ask_unused(self, pipe: Pipe, pid: int) -> Result[bool]:
-        """Whether no post has an id from `take`. A counter gives ids out again when it was lost, or when a server that
-        lacks its last numbers has taken over. One command."""
-        author = pipe.hget(keys.post(pid), "user_id")
-        return Result(lambda: author.value is None)
+        """Whether no post has an id from `take`, and nothing is left of one. A counter gives ids out again when it was
+        lost, or when a server that lacks its last numbers has taken over. A command for each kind of key that posts
+        have."""
+        others = [kind for kind in KINDS.values() if kind.of_posts and kind is not keys.post]
+        author, left = pipe.hget(keys.post(pid), "user_id"), schema.ask_left(pipe, pid, others)
+        return Result(lambda: author.value is None and not left.value)
 
     def some(self, number: int) -> list[int]:
         """So many ids that no post has. The caller must claim each with HSETNX. One round trip. Raises IdInUse."""

@@ -146,7 +146,7 @@ def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
 
 
 EXPECTED_POST = """\
-alice posts 'hello': 13 round trips, 33 commands
+alice posts 'hello': 13 round trips, 39 commands
    1  HGET auths •••                                                            O(1)         SessionSecret.unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_stored_site
       HGET auths •••                                                            O(1)         SessionSecret.ask_uid
@@ -161,6 +161,12 @@ alice posts 'hello': 13 round trips, 33 commands
    4  INCR next_post_id                                                         O(1)         CounterIds.take
    5  SET idem:1:••• 2 NX EX 86400                                              O(1)         Posts._claim_token
       HGET post:2 user_id                                                       O(1)         CounterIds.ask_unused
+      TTL edits:2                                                               O(1)         CounterIds.ask_unused
+      TTL liked_by:2                                                            O(1)         CounterIds.ask_unused
+      TTL reposted_by:2                                                         O(1)         CounterIds.ask_unused
+      TTL thread:2                                                              O(1)         CounterIds.ask_unused
+      TTL replies_to:2                                                          O(1)         CounterIds.ask_unused
+      TTL quotes_of:2                                                           O(1)         CounterIds.ask_unused
    6  HSETNX post:2 user_id 1                                                   O(1)         Posts.publish
       HSETNX post:2 time 1800000000                                             O(1)         Posts.publish
       HSETNX post:2 body hello                                                  O(1)         Posts.publish

@@ -48,9 +48,10 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
     Follows(store).follow(bob.user.uid, alice.user.uid)
     sent.round_trips.clear()
     Posts(store).publish(1, NewPost("Hello"), "t1")
+    left_of_a_post = ("edits", "liked_by", "reposted_by", "thread", "replies_to", "quotes_of")
     assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips] == [
         [("INCR", "next_post_id")],
-        [("SET", "idem:1:t1"), ("HGET", "post:1")],
+        [("SET", "idem:1:t1"), ("HGET", "post:1"), *(("TTL", f"{kind}:1") for kind in left_of_a_post)],
         [
             ("HSETNX", "post:1"),
             ("HSETNX", "post:1"),
