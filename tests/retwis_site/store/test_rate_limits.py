@@ -223,6 +223,17 @@ def test_retry_after_is_when_the_oldest_action_leaves_the_window(store, raw):
     assert 97 <= refused.value.retry_after <= 100
 
 
+@pytest.mark.parametrize("ahead", [60, 86_400])
+def test_what_a_clock_that_was_ahead_has_counted_does_not_count(store, raw, ahead):
+    """Each try keeps the set: who tries again within the hour would be refused until that time."""
+    use_up(store, POSTS, "1")
+    for member in raw.zrange("throttle:post:1", 0, -1):
+        raw.zincrby("throttle:post:1", ahead, member)
+    use_up(store, POSTS, "1")
+    with pytest.raises(TooOften):
+        RateLimits(store).count(POSTS, "1")
+
+
 def test_an_action_is_refused_when_another_request_forgets_all_of_them_in_the_middle(store, raw):
     use_up(store, POSTS, "1")
     pipe = store.pipeline()

@@ -156,7 +156,7 @@ alice posts 'hello': 13 round trips, 39 commands
    3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
       ZADD throttle:post:1 1800000000 •••                                       O(log(N))    trace._post
       EXPIRE throttle:post:1 3600                                               O(1)         trace._post
-      ZCARD throttle:post:1                                                     O(1)         trace._post
+      ZCOUNT throttle:post:1 -inf 1800000005                                    O(log(N))    trace._post
       ZRANGE throttle:post:1 0 0 WITHSCORES                                     O(log(N)+M)  trace._post
    4  INCR next_post_id                                                         O(1)         CounterIds.take
    5  SET idem:1:••• 2 NX EX 86400                                              O(1)         Posts._claim_token
