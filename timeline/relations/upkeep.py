@@ -35,7 +35,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
-from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may_be
+from retwis_site.store.kinds import KINDS, POST, SECONDS, THREAD, UNTIL, USER, OfId, may_be
 from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
@@ -565,13 +565,13 @@ def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
 
 def useless_entries(store: Store) -> list[Check]:
     """For each kind that only its owner can read: entries that lead to users or posts that are deleted or do not exist,
-    and entries that have ended."""
+    or to threads of which nothing is left, and entries that have ended."""
     mirrored = {kind.mirrors for kind in KINDS.values()}
     return [
         _useless_entries_of(store, kind)
         for kind in KINDS.values()
         if isinstance(kind, OfId) and kind.of_users and kind.truth and kind not in mirrored
-        if kind.main in (USER, POST) and kind.score in (SECONDS, UNTIL)
+        if kind.main in (USER, POST, THREAD) and kind.score in (SECONDS, UNTIL)
     ]
 
 
@@ -581,13 +581,16 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
         if kind.main == POST:
             exists = ask_post_exists(pipe, str(member))
             return Result(lambda: not exists.value)
+        if kind.main == THREAD:
+            first, replies = pipe.hlen(keys.post(member)), pipe.zcard(keys.thread(member))
+            return Result(lambda: not (first.value or replies.value))
         is_gone, until = ask_gone(pipe, member), pipe.zscore(kind(owner), str(member))
         ends = time.time() if kind.score is UNTIL else 0
         return Result(lambda: is_gone.value or (until.value is not None and until.value < ends))
 
     def look(entries: Sequence[EdgeEntry]) -> list[EdgeEntry]:
         useless = looking(store, ask)(entries)
-        return useless if kind.main == POST else but_of_lost(store, useless, lambda entry: entry[1])
+        return but_of_lost(store, useless, lambda entry: entry[1]) if kind.main == USER else useless
 
     def remove(owner: int, member: int) -> None:
         if look([(owner, member)]):  # it has not been made again meanwhile

@@ -27,6 +27,7 @@ def site(raw, store, alice, bob):
     raw.rpush("posts:2", "3", "1", "b2", "-1")
     raw.hset("users", "gone", 3)
     raw.hset("skeletons", "gone", 3)
+    raw.zadd("muted_threads:1", {deleted: LONG_AGO})  # while its hash stays, there may be replies
     raw.hset("user:3", mapping={"username": "gone", "deleted": LONG_AGO})
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")
@@ -67,6 +68,7 @@ def add_orphans(raw):
     raw.zadd("reposts:1", {"2": 61})
     raw.zadd("muted:1", {"2": LONG_AGO, "99": "+inf"})
     raw.zadd("muted_reposts:1", {"2": LONG_AGO})
+    raw.zadd("muted_threads:1", {"998": LONG_AGO})
     raw.zadd("bookmarks:1", {"2": LONG_AGO})
     raw.zadd("muted_words:1", {"home hide rain": LONG_AGO})
     raw.zadd("notices:1", {"like:2:2": LONG_AGO})
@@ -110,6 +112,7 @@ reposts of posts that do not exist: 1 found, {1}
 entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}
 entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
+entries of muted_threads: that lead nowhere or have ended: 1 found, {1}
 entries of muted_words: that have ended: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
 deleted posts without replies and without an expiry: 1 found, {1}
@@ -154,6 +157,13 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
         after[key] = [entry for entry in after[key] if entry != "x"]
     assert after == before
     assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
+
+
+def test_cleanup_leaves_a_muted_thread_whose_first_post_alone_is_lost(site, capsys):
+    site.zadd("muted_threads:2", {"998": LONG_AGO})
+    site.zadd("thread:998", {"1": 1})
+    said(capsys, "cleanup")
+    assert site.zrange("muted_threads:2", 0, -1) == ["998"]
 
 
 def test_what_an_unknown_user_has_is_moved_and_not_removed(site, capsys):
