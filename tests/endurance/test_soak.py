@@ -58,6 +58,8 @@ def test_nothing_is_lost_and_memory_stays_flat(tmp_path):
                 running.crowd.stop.set()
                 tell(running, disturbances)
             assert running.errors == []
+            assert any(one.edited for one in running.crowd.accounts)  # they have found the buttons
+            assert any(one.gone for one in running.crowd.accounts)
             finish(server.admin, clock)
             assert all_is_there(running.crowd, server.admin) == []
             check_the_store(server.admin, env)

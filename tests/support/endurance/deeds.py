@@ -155,7 +155,7 @@ def quote(me):
 
 def _own(me):
     """The id of a post on the own profile; None without one."""
-    pids = re.findall(rf'"/@{me.name}/(\d+)/delete/"', me.get(f"/@{me.name}/").page)
+    pids = re.findall(rf'"/@{me.name}/(\d+)/more/"', me.get(f"/@{me.name}/").page)
     return int(me.random.choice(pids)) if pids else None
 
 
