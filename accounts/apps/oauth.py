@@ -19,7 +19,7 @@ from authlib.oauth2.rfc7636 import CodeChallenge
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 
-from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
+from accounts.apps.repository import App, Apps, Code, Granting, Tokens, own_token, read_own_token
 from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers
 from accounts.users.repository import uid_in
 from retwis_site.http.apps import JSON, SentTexts, Unreadable, sent_by, sent_in_body
@@ -29,13 +29,6 @@ from retwis_site.store.ids import digest_of
 # Characters as the way of a visitor to the login has them, encoded twice: nginx takes headers of 4 KB.
 LONGEST_STATE = 2000
 IN_BODY, BASIC = "client_secret_post", "client_secret_basic"  # how an app shows its secret
-
-
-class Granting(NamedTuple):
-    """A user who has allowed something, and the generation of their sessions."""
-
-    uid: int
-    generation: str
 
 
 class Client(ClientMixin):  # type: ignore[misc]
@@ -194,7 +187,8 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         request = self.request
         scopes, challenge = tuple(request.scope.split()), request.payload.data.get("code_challenge", "")
         who: Granting = request.user
-        code = Code(*who, request.client.app.id, scopes, request.payload.redirect_uri, challenge)
+        app, address = request.client.app.id, request.payload.redirect_uri
+        code = Code(who.uid, who.generation, app, scopes, address, challenge, who.codes_ended)
         return Tokens(connect()).new_code(code)
 
     def save_authorization_code(self, code: str, request: object) -> None:

@@ -10,9 +10,10 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from django.core.signing import BadSignature, Signer
 from django.utils.crypto import constant_time_compare
@@ -63,6 +64,15 @@ class Code:
     scopes: tuple[str, ...]
     redirect_uri: str
     challenge: str = ""
+    codes_ended: str = field(default="", repr=False)  # the field of the user, as read with the consent
+
+
+class Granting(NamedTuple):
+    """A user who has allowed something; the generation of their sessions, and which codes have ended."""
+
+    uid: int
+    generation: str
+    codes_ended: str
 
 
 class Apps(Repository):
@@ -186,11 +196,11 @@ class Tokens(Repository):
         return TOKENS.standing(digest, *self._store.hmget(keys.user(uid), TOKENS.asked(digest)))
 
     def issue(self, code: Code) -> str:
-        """A token for what the user has allowed. One round trip; two more when others have ended or are too many, or
-        for a deleted account.
+        """A token for what the user has allowed. One round trip; two more when others have ended or are too many, for a
+        deleted account, and for a code that has ended.
 
         The token has the generation that was read with the user's consent. So one that a password change came before
-        has ended when it begins.
+        has ended when it begins; and so has that of a code from before the user has ended apps (`end_some`).
         """
         token = new_secret_of(code.uid)
         digest = digest_of(token)
@@ -202,9 +212,24 @@ class Tokens(Repository):
         pipe.execute()
         if "deleted" in stored.value:
             Users(self._store).take_back(code.uid, [f"{TOKENS.first}{digest}"])
+        elif stored.value.get("codes_ended", "") != code.codes_ended:  # read after the write
+            self.end(code.uid, [digest])
         else:
             self.end(code.uid, {*TOKENS.ended_in(stored.value), *TOKENS.too_many_in(stored.value, kept=digest)})
         return token
+
+    def end_some(self, uid: int, is_ended: Callable[[Token], bool]) -> None:
+        """End those of a user's tokens of which this is true, and all codes that have given no token yet: an app whose
+        code ends with those of another one is allowed once more. Two round trips. The tokens are read after the mark:
+        one that begins meanwhile is among them, or finds the mark."""
+        user = keys.user(uid)
+        pipe = self._store.pipeline()
+        pipe.hset(user, {"codes_ended": nonce()})
+        stored = pipe.hgetall(user)
+        pipe.execute()
+        if "deleted" in stored.value:
+            Users(self._store).take_back(uid, ["codes_ended"])
+        self.end(uid, [token.digest for token in tokens_in(stored.value) if is_ended(token)])
 
     def end(self, uid: int, digests: Collection[str]) -> None:
         """End these tokens, and remove what is left of those that have ended. At most one round trip: the HDEL of the
@@ -213,13 +238,13 @@ class Tokens(Repository):
         Users(self._store).take_back(uid, fields)
 
 
-def granting_of(viewer: Viewer) -> tuple[User, str, bool]:
-    """The signed-in user, the generation of their sessions, and whether they have a second factor. Round trips as for
+def granting_of(viewer: Viewer) -> tuple[User, Granting, bool]:
+    """The signed-in user, also as one who allows something, and whether they have a second factor. Round trips as for
     `Viewer.ask`. Raises NotSignedIn."""
-    me, (generation, has_factor) = viewer.ask_as_user(
-        lambda pipe, me: trip(pipe.hget(keys.user(me), "generation"), ask_has_factor(pipe, me))
+    me, (read, has_factor) = viewer.ask_as_user(
+        lambda pipe, me: trip(pipe.hmget(keys.user(me), ["generation", "codes_ended"]), ask_has_factor(pipe, me))
     )
-    return me, generation or "", has_factor
+    return me, Granting(me.uid, *(text or "" for text in read)), has_factor
 
 
 # ---- Checks

@@ -15,8 +15,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.apps.feature import CONSENTS, TOKENS
-from accounts.apps.oauth import BASIC, IN_BODY, Client, Granting, answer_of, server
-from accounts.apps.repository import OUT_OF_BAND, App, Apps, Tokens, granting_of
+from accounts.apps.oauth import BASIC, IN_BODY, Client, answer_of, server
+from accounts.apps.repository import OUT_OF_BAND, App, Apps, Granting, Tokens, granting_of
 from accounts.signing_in import guards
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.html import done, form_page
@@ -45,7 +45,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
 
     An error page keeps no button of it, and so leads here again: a form there may not lead to the app.
     """
-    me, generation, has_factor = granting_of(request.viewer)
+    me, granting, has_factor = granting_of(request.viewer)
     try:
         grant = server().get_consent_grant(request, me)
     except (OAuth2Error, ValueError, Unreadable):  # the last two: what Authlib cannot read
@@ -61,7 +61,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
     if "allow" in request.POST and (form is None or form.is_valid()):
         RateLimits(connect()).count(CONSENTS, str(me.uid))
         guards.log_account_event(request, "allowed an app", me)
-        return _sent_back(request, grant, Granting(me.uid, generation))
+        return _sent_back(request, grant, granting)
     return _consent_page(request, grant, form)
 
 
@@ -195,14 +195,14 @@ class AppRow(NamedTuple):
 def apps(request: RetwisRequest) -> HttpResponse:
     """What apps may do for the user. A POST with `revoke`, the number of a token or ALL, ends that."""
     me, stored = stored_of(request.viewer)
-    found = tokens_in(stored)
     if request.method != "POST":
+        found = tokens_in(stored)
         known = Apps(connect()).find_all({token.app for token in found})
         rows = [_row(token, known.get(token.app), active_language()) for token in found]
         return form_page(request, "accounts/apps/apps.html", {"rows": rows})
     RateLimits(connect()).count(CONSENTS, str(me.uid))
     which = request.POST.get("revoke", "")
-    Tokens(connect()).end(me.uid, [token.digest for token in found if which in (ALL, _number(token))])
+    Tokens(connect()).end_some(me.uid, lambda token: which in (ALL, _number(token)))
     guards.log_account_event(request, "removed an app", me)
     text = _("No app can use your account now.") if which == ALL else _("The app can no longer use your account.")
     return done(request, text, "apps")

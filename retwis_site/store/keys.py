@@ -58,6 +58,7 @@ user = OfId(
         Field("token:<digest>", says="`<since (unix s)>:<generation>:<app>:<scopes>` of each token of an app"),
         Field("token_used:<digest>", says="the hour of its last use, unix s"),
         Field("generation", says="sessions and tokens of another one have ended"),
+        Field("codes_ended", says="changes when apps are ended: codes that were given before are worth nothing"),
         Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
             "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s; 0: it has set a password",
@@ -150,7 +151,7 @@ app = OfText(
 code = OfText(
     "code:<digest>", String(),
     "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
-    "`challenge`, EX ten minutes", FIXED, hides="digest", lives=10 * MINUTE,
+    "`challenge`, `codes_ended`, EX ten minutes", FIXED, hides="digest", lives=10 * MINUTE,
 )
 spent_code = OfText(
     "spent_code:<digest>", String(), "the token that a code has given: `<uid>:<digest>`, EX ten minutes", FIXED,

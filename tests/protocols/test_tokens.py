@@ -79,6 +79,16 @@ ENDINGS = {
 }
 
 
+def test_no_code_gives_a_token_that_outlives_the_end_of_all_apps(store, raw, layout):
+    for seed in range(examples(RUNS)):
+        make_small_site(raw, layout)
+        code, given = new_code(store), []
+        ends = partial(Tokens(store).end_some, ALICE, lambda token: True)
+        interleave(seed, 0, [exchange(store, code, given), ends])
+        assert not any(opens(store, token) for token in given), seed
+        assert not [name for name in raw.hkeys("user:1") if name.startswith("token")], seed
+
+
 @pytest.mark.parametrize("kills", [0, 1])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it(acts, store, raw, layout, ending, kills):

@@ -13,7 +13,7 @@ import redis
 from accounts.apps.repository import OUT_OF_BAND
 from accounts.signing_in.passwords import HASHING
 from retwis_site.store.ids import digest_of
-from tests.support.apps import App
+from tests.support.apps import App, opens, token_of
 from tests.support.hashers import busy
 from tests.support.http.security_headers import POLICY
 from tests.support.people import PASSWORD
@@ -293,6 +293,17 @@ def test_an_app_revokes_its_own_tokens_alone(tusky, browser, alice, client, raw)
         assert client.post("/oauth/revoke", ids | {"token": token}).status_code == (200 if ended else 400)
         assert (client.get("/api/v1/apps/verify_credentials", **shown).status_code == 401) == ended
     assert not [name for name in raw.hgetall("user:1") if name.startswith("token")]
+
+
+@pytest.mark.parametrize("which", ["all", "one"])
+def test_a_code_is_worth_nothing_once_its_user_has_ended_apps(store, tusky, browser, alice, bob, client, which):
+    number = digest_of(token_of(alice))[:16]
+    code, other = (code_in(browser(user).post(address(tusky), {"allow": "1"})) for user in (alice, bob))
+    browser(alice).post("/settings/apps/", {"revoke": "all" if which == "all" else number})
+    later = code_in(browser(alice).post(address(tusky), {"allow": "1"}))
+    given = [fetch(client, tusky, one).json()["access_token"] for one in (code, other, later)]
+    assert [opens(store, token) for token in given] == [False, True, True]
+    assert len(re.findall('name="revoke" value="[0-9a-f]{16}"', browser(alice).get("/settings/apps/").text)) == 1
 
 
 def test_a_request_that_nobody_can_read_is_refused(tusky, client):
