@@ -12,9 +12,8 @@ from accounts.joining import joining
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
-from accounts.users.accounts import Registration
+from accounts.users.accounts import Registration, alone_with_looks, looks_like_another
 from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
-from accounts.users.names import skeletons
 from accounts.users.repository import NO_SANCTION, Users, forget, is_deleted, role_of
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
@@ -91,10 +90,10 @@ class Answers(Repository):
         """The uid of the account, also of one that an earlier run has made; None when somebody else has the name or one
         that looks like it: another applicant, perhaps."""
         try:
-            with joining.alone_with_looks(self._store, asked.username) as store:
+            with alone_with_looks(self._store, asked.username) as store:
                 registration = Registration(store)
                 begun = registration.begin(asked.username)
-                if any(store.hmget(keys.skeletons(), skeletons(asked.username))):
+                if looks_like_another(store, asked.username):
                     registration.give_up(begun)
                     raise NameTaken(asked.username)
                 return registration.complete(begun, asked.password, {"approved": act_id}).uid

@@ -5,8 +5,8 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from django.contrib.auth.hashers import check_password
 from django.urls import get_resolver
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
-from accounts.users.accounts import Registration
+from accounts.users.accounts import Registration, alone_with_looks, looks_like_another
 from accounts.users.entities import OPERATOR, NameTaken, Refused, User
 from accounts.users.names import skeletons
 from accounts.users.repository import Users, ask_owners, ask_user
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity import Mode
-from retwis_site.jobs.outbox import Claim, Job, Outbox, alone, job_id
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store, answer, answers, remove_unchanged
@@ -340,8 +340,8 @@ class Invitations(Repository):
 
 
 def finish_use(store: Store, claim: Claim) -> None:
-    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to seven
-    round trips."""
+    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Round
+    trips of `settle`, and one."""
     uid = job_id(claim.name, 1)
     if not Registration(store).settle(uid):
         store.zrem(keys.uses(claim.name.split(":")[2]), str(uid))
@@ -431,20 +431,8 @@ class BlockedNames(Repository):
 
 def check_name(store: Store, name: str) -> None:
     """Two round trips. Raises NameRefused for a name that is reserved, blocked, or looks like an account's."""
-    similar = store.hmget(keys.skeletons(), skeletons(name))
-    if any(similar) or is_reserved(name) or BlockedNames(store).has(name):
+    if looks_like_another(store, name) or is_reserved(name) or BlockedNames(store).has(name):
         raise NameRefused
-
-
-@contextmanager
-def alone_with_looks(store: Store, name: str) -> Iterator[Store]:
-    """`alone`, from the check of a name to the account that has it: of names that look alike, which are registered at
-    once, the second one finds the first. Two round trips; four for a name with capitals that look like other letters.
-    """
-    with ExitStack() as leases:
-        for skeleton in sorted(skeletons(name)):  # in one order, so that no two wait for each other
-            store = leases.enter_context(alone(store, f"look:{skeleton}"))
-        yield store
 
 
 # ---- Joining

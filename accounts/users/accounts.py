@@ -2,18 +2,18 @@
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.hashers import get_hasher, is_password_usable, make_password
 
 from accounts.users.entities import NameTaken, User
-from accounts.users.names import entries, queue_entries, queue_skeletons
+from accounts.users.names import entries, queue_entries, queue_skeletons, skeletons
 from accounts.users.repository import HASHES, Users, ask_owner, hash_that_counts, is_deleted, new_secret
 from retwis_site.exceptions import IdInUse, LeaseEnded, NotDone
 from retwis_site.features import AddressOf, Line, Owner, SiteLines, features
-from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, job_id
+from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, alone, job_id
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
@@ -38,6 +38,22 @@ def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
     fields, role = pipe.hlen(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
     left = schema.ask_left(pipe, uid, others)
     return Result(lambda: fields.value > 1 or role.value is not None or left.value)
+
+
+@contextmanager
+def alone_with_looks(store: Store, name: str) -> Iterator[Store]:
+    """`alone`, from the check of a name to the account that has it: of names that look alike, which are registered at
+    once, the second one finds the first. Two round trips; four for a name with capitals that look like other letters.
+    """
+    with ExitStack() as leases:
+        for skeleton in sorted(skeletons(name)):  # in one order, so that no two wait for each other
+            store = leases.enter_context(alone(store, f"look:{skeleton}"))
+        yield store
+
+
+def looks_like_another(store: Store, name: str) -> bool:
+    """Whether the name of an account looks like this one, or is the same. One round trip."""
+    return any(store.hmget(keys.skeletons(), skeletons(name)))
 
 
 class Begun(NamedTuple):
@@ -115,7 +131,10 @@ class Registration(Repository):
 
     def settle(self, uid: int) -> bool:
         """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether
-        the user has the name; also True for a deleted account. Up to five round trips."""
+        the user has the name; also True for a deleted account. Up to nine round trips; two more as `alone_with_looks`.
+
+        Somebody may have registered since with a name that looks alike. Then nothing comes of it, unless it has reached
+        its commit: it is a name that the operator has allowed."""
         username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
         if username is None or (secret is None and deleted is None):
             return False
@@ -123,10 +142,15 @@ class Registration(Repository):
             for_each(self._store, queue_skeletons, [User(uid, username)])
             AccountDeletion(self._store).unlist(User(uid, username))
             return True
-        if not self._commit(uid, username):
-            return False
-        self._list(uid, username, secret or "")
-        return True
+        with alone_with_looks(self._store, username) as store:
+            if Users(store).find(username) != uid and looks_like_another(store, username):
+                store.unlink(keys.user(uid))
+                return False
+            registration = Registration(store)
+            if not registration._commit(uid, username):
+                return False
+            registration._list(uid, username, secret or "")
+            return True
 
     def _commit(self, uid: int, username: str) -> bool:
         """One round trip; two when another user has the name.
@@ -156,7 +180,8 @@ class Registration(Repository):
 
 
 def finish_user(store: Store, claim: Claim) -> None:
-    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Up to five round trips."""
+    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Round trips of
+    `settle`."""
     Registration(store).settle(job_id(claim.name, 1))
 
 

@@ -4,6 +4,7 @@ join and several moderators answer at once, in random interleavings, with and wi
 import io
 import itertools
 import time
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 
@@ -232,6 +233,40 @@ def test_of_names_that_look_alike_one_is_registered(store, raw, kills):
         assert raw.hlen("users") <= 1, seed
         assert_uses_are_accounts(store, raw, code)
         assert_sound(raw)
+
+
+@pytest.mark.parametrize("by_invitation", [False, True])
+def test_a_worker_registers_no_name_beside_one_that_looks_like_it(store, raw, by_invitation):
+    """The process died before its commit, and somebody else came first. A name of the operator stays."""
+    for step in range(30):
+        raw.flushall()
+        code = Invitations(store).make().code if by_invitation else ""
+        killed_before_round_trip(step, lambda code=code: Joining(store).join("open", "dora", "hash", "", code))
+        if raw.hlen("users"):
+            assert step > 5
+            return
+        raw.delete(*raw.keys("lease:look:*") or ["none"])  # it has ended by then
+        with suppress(Refused):
+            Joining(store).join("open", "d0ra", "argon2$hash", "", "")
+        finish_jobs(store, raw)
+        assert raw.hlen("users") == 1, step
+        if code:
+            assert_uses_are_accounts(store, raw, code)
+        assert_sound(raw)
+
+
+def test_a_worker_finishes_a_name_of_the_operator_that_looks_like_another(store, raw):
+    Registration(store).register("dora", "argon2$hash")
+    steps = range(3, 9)  # before the commit the command has failed
+    for step in steps:
+        name = f"{'_' * step}dora"
+        if not killed_before_round_trip(step, lambda name=name: Registration(store).register(name, "argon2$hash")):
+            break
+        was_committed = raw.hexists("users", name)
+        finish_jobs(store, raw)
+        assert raw.hexists("users", name) == was_committed
+        assert_sound(raw)
+    assert raw.hlen("users") > 2
 
 
 @pytest.mark.parametrize("kills", [0, 2])
