@@ -155,26 +155,30 @@ class Sanctions(Repository):
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. `shown`: the act
         whose sanction alone it may replace; empty: none. Fourteen round trips at most. Raises NoSuchUser, also for a
         deleted account; TooLate; SanctionsAdmin; SanctionChanged; LeaseEnded."""
-        self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until), shown)
+        with alone_with(self._store, uid) as store:
+            Sanctions(store).carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until), shown)
 
     def carry_out(self, act: Act, shown: str | None = None) -> None:
-        """The same. `act` has the arguments; `what` is the state."""
-        uid, state = act.whom, State(act.what)
-        with alone_with(self._store, uid) as store:
-            stored = store.hgetall(keys.user(uid))
-            if not stored.get("username") or "deleted" in stored:
-                raise NoSuchUser(str(uid))
-            present = case_in(uid, stored)
-            _require_in_time(present)
-            _require_shown(present, shown)
-            if store.hget(keys.staff(), str(uid)) == Role.ADMIN:
-                raise SanctionsAdmin
-            if state is State.SUSPENDED and not act.until:
-                delete_later(store, uid, act.id)
-            if act.until:
-                follow_end(store, uid, act.until)
-            sanction = Sanction(state, act.until, act.reason, act.when, act.id)
-            _commit(store, act, stored_sanction(sanction), present)
+        """The same with a store of `alone_with`. `act` has the arguments; `what` is the state."""
+        store, uid, state = self._store, act.whom, State(act.what)
+        stored = store.hgetall(keys.user(uid))
+        if not stored.get("username") or "deleted" in stored:
+            raise NoSuchUser(str(uid))
+        present = case_in(uid, stored)
+        _require_in_time(present)
+        _require_shown(present, shown)
+        if store.hget(keys.staff(), str(uid)) == Role.ADMIN:
+            raise SanctionsAdmin
+        if state is State.SUSPENDED and not act.until:
+            delete_later(store, uid, act.id)
+        if act.until:
+            follow_end(store, uid, act.until)
+        sanction = Sanction(state, act.until, act.reason, act.when, act.id)
+        _commit(store, act, stored_sanction(sanction), present)
+
+    def require_shown(self, uid: int, shown: str | None) -> None:
+        """Raises SanctionChanged where `carry_out` would. One round trip."""
+        _require_shown(self.standing(uid), shown)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
         """End what is imposed; `shown` as for `impose`: without it, what stands now. Thirteen round trips. Raises
@@ -229,14 +233,14 @@ class Sanctions(Repository):
         """As `standing`; and when nothing is imposed, the act of staff that has ended the last sanction, if one has:
         LIFTED or GRANTED. Two round trips at most."""
         found = self.standing(uid)
-        last = _last_of(Log(self._store).about(uid)) if found is None else None
+        last = last_of(Log(self._store).about(uid)) if found is None else None
         return found, last if last is not None and last.what in (LIFTED, GRANTED) else None
 
     def imposed_by_acts(self, uid: int) -> Sanction | None:
         """What the acts about a user impose on them now, for a hash that was lost; None when nothing is. Nor for who
         has ever been an admin: a new role ends a sanction, and no act says so. One round trip."""
         acts = Log(self._store).about(uid)
-        last = _last_of(acts)
+        last = last_of(acts)
         if last is None or any(act.what == f"role:{Role.ADMIN}" for act in acts):
             return None
         return sanction_of(uid, [last.what, *map(str, (last.until, last.reason, last.when, last.id))])
@@ -311,7 +315,7 @@ def _follow_act(store: Store, uid: int, act_id: str) -> None:
     recount_later(store, uid)
 
 
-def _last_of(acts: Sequence[Act]) -> Act | None:
+def last_of(acts: Sequence[Act]) -> Act | None:
     """Of acts, newest first, the last that has imposed or ended a sanction."""
     return next((act for act in acts if act.what in (*State, LIFTED, GRANTED)), None)
 

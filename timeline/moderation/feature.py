@@ -5,8 +5,15 @@ from retwis_site.http.form_fields import fields_of
 from retwis_site.store import keys
 from timeline.moderation import views
 from timeline.moderation.queue import staff_menu
-from timeline.moderation.reports import ask_picture_use, finish_report
-from timeline.moderation.upkeep import REPORTS as REPORT_LINES, ReportChecks, account_lines, at_work_by, remove_reports
+from timeline.moderation.reports import finish_report
+from timeline.moderation.upkeep import (
+    REPORTS as REPORT_LINES,
+    ReportChecks,
+    account_lines,
+    ask_picture_use,
+    at_work_by,
+    remove_reports,
+)
 
 FEATURE = Feature(
     urls="timeline.moderation.views",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
-from accounts.community.acts import StaffNotes
+from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import GRANTED, LIFTED, REFUSED
 from accounts.community.views import SiteForm
@@ -24,7 +24,7 @@ from retwis_site.store.chunks import newest_below
 from retwis_site.store.client import Pipe, Store, answer, answers, connect
 from retwis_site.store.ids import integer, stored_ids
 from retwis_site.store.replies import Result
-from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
+from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
 from timeline.posts.entities import NO_MEDIA, Media
 from timeline.posts.html import beginning_of, words_of
 from timeline.posts.reading.records import Record, ask_post
@@ -74,6 +74,14 @@ def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     shown = [one for one in reports if not left or one.about.whom != me]
     names = answer(store, ask_names, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
     return OpenReports(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
+
+
+def may_see(store: Store, by: int, whom: int) -> bool:
+    """Whether staff sees the reports and the notes about a person. Those about oneself are for others: the reporters
+    were promised so. Only the only admin sees them, who must decide. One round trip about oneself, else none."""
+    if by != whom:
+        return True
+    return [uid for uid, role in Roles(store).staff().items() if role is Role.ADMIN] == [by]
 
 
 def ask_names(pipe: Pipe, uids: Collection[int]) -> Result[dict[int, str]]:

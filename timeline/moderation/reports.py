@@ -7,7 +7,7 @@ stands before it, so a worker lists the report when the process dies after it.
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,13 +16,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.acts import Roles, blocked_as, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
-from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
+from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate, alone_with, last_of
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from accounts.users.repository import is_deleted
 from retwis_site.exceptions import LeaseEnded, OfNewerVersion
-from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
@@ -292,19 +291,6 @@ def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
     return {name: text for name, text in fields.items() if text}
 
 
-def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]:
-    """Whether an open report needs a picture. One command."""
-    fields = pipe.hmget(keys.report(rid), ["media", "decision"])
-
-    def read() -> Use:
-        media, decision = fields.value
-        if decision is not None:
-            return Use.ENDED
-        return Use.SHOWN if digest in media_from(keys.report(rid), media).digests else Use.UNKNOWN
-
-    return Result(read)
-
-
 def close(store: Store, reports: Sequence[Report]) -> None:
     """Take decided reports about one person (at least one) out of the queue, and give the claims on their things back.
     One round trip, two with pictures; can run twice."""
@@ -365,12 +351,14 @@ class Deciding(Repository):
         until: int = 0,
         also: str = "",
         told: str = "",
+        shown: str | None = None,
     ) -> None:
         """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
-        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`.
+        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`;
+        `shown`: as for `Sanctions.impose`.
 
         Some sixteen round trips for a single report, five more for each AT_ONCE others, eleven with a deletion, ten for
-        each further post. Raises DecidedAlready, NotYours, NoPost."""
+        each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
         if report.decision is not None:  # with it may have gone what this one is to delete
             raise DecidedAlready
         about, what = report.about, f"{PREFIX}{','.join(actions)}"
@@ -382,15 +370,29 @@ class Deciding(Repository):
             raise NoPost
         require_may_act(self._store, by, about.whom, actions[-1])
         job = Outbox(self._store).add(job_of(report.rid))
-        if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
+        try:
+            self._commit(job.store, report, act, shown)
+        except Refused:
             job.done()
-            raise DecidedAlready
+            raise
         with suppress(LeaseEnded):
             for number, _step in enumerate(Deciding(job.store).finish(report.rid)):
                 if number == MOST_STEPS:
                     job.replace(job_of(report.rid))  # a worker does the rest
                     return
             job.done()
+
+    def _commit(self, store: Store, report: Report, act: Act, shown: str | None) -> None:
+        """Write the decision. From the look at what is imposed to the new sanction, one process is at work."""
+        decided = report._replace(decision=act)
+        is_sanction = decided.action in SANCTIONS
+        with alone_with(store, act.whom) if is_sanction else nullcontext(store) as store:
+            if is_sanction:
+                Sanctions(store).require_shown(act.whom, shown)
+            if not store.hsetnx(keys.report(report.rid), "decision", act.line()):
+                raise DecidedAlready
+            if is_sanction:
+                _impose(store, act, decided.action)
 
     def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
         """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
@@ -509,9 +511,10 @@ class Deciding(Repository):
             else:
                 remove_by_staff(self._store, line, digest, blocked)
             return
-        # The account is deleted or just goes, or its owner has become an admin.
-        with suppress(NoSuchUser, SanctionsAdmin, TooLate):
-            Sanctions(self._store).carry_out(replace(line, what=State(action), post=0))
+        with alone_with(self._store, act.whom) as store:
+            last = last_of(Log(store).about(act.whom))
+            if last is None or last.at < act.at:  # else staff has done something else before the worker came
+                _impose(store, act, action)
 
     def _tell_once(self, report: Report, act: Act) -> None:
         """Tell a person what was decided about them. Two moderators may delete the same posts or picture at once, each
@@ -539,6 +542,12 @@ class Deciding(Repository):
         return True
 
 
+def _impose(store: Store, act: Act, action: Action | None) -> None:
+    """`store`: of `alone_with`. Not where the account is deleted or just goes, or its owner has become an admin."""
+    with suppress(NoSuchUser, SanctionsAdmin, TooLate):
+        Sanctions(store).carry_out(replace(act, what=State(str(action)), post=0, also="", told=""))
+
+
 def _is_same_picture(one: Act, other: Act) -> bool:
     """Whether two decisions have deleted a picture together. Its owner may show it again, and it may go again later."""
     pictures = {(act.post, act.also.partition(":")[0]) for act in (one, other)}
@@ -557,14 +566,6 @@ def require_may_act(store: Store, by: int, whom: int, action: Action | None) -> 
     has_other_admin = any(role is Role.ADMIN for uid, role in staff.items() if uid != by)
     if not is_mild or actor is not Role.ADMIN or (by == whom and has_other_admin):
         raise NotYours
-
-
-def may_see(store: Store, by: int, whom: int) -> bool:
-    """Whether staff sees the reports and the notes about a person. Those about oneself are for others: the reporters
-    were promised so. Only the only admin sees them, who must decide. One round trip about oneself, else none."""
-    if by != whom:
-        return True
-    return [uid for uid, role in Roles(store).staff().items() if role is Role.ADMIN] == [by]
 
 
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:

@@ -8,17 +8,19 @@ from accounts.community.log import read_act
 from accounts.media.repository import Mark, Pictures
 from accounts.users.checks import unknown
 from accounts.users.repository import Users
-from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids, keep, move_away
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
-from retwis_site.store.client import Store, answers
+from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import integer, stored_id, stored_ids
+from retwis_site.store.replies import Result
 from timeline.moderation.reports import Action, NewReport, Report, Reports, close, fields_of, forget
 from timeline.notices import Inbox, Notice, NoticeKind
+from timeline.posts.reading.records import media_from
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
 
@@ -105,6 +107,22 @@ def _write(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user", "by"))
+
+
+# ---- The pictures that reports keep.
+
+
+def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]:
+    """Whether an open report needs a picture. One command."""
+    fields = pipe.hmget(keys.report(rid), ["media", "decision"])
+
+    def read() -> Use:
+        media, decision = fields.value
+        if decision is not None:
+            return Use.ENDED
+        return Use.SHOWN if digest in media_from(keys.report(rid), media).digests else Use.UNKNOWN
+
+    return Result(read)
 
 
 # ---- What of reports goes with a deleted account.

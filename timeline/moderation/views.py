@@ -53,7 +53,6 @@ from timeline.moderation.reports import (
     NotYours,
     Reason,
     Reports,
-    may_see,
     require_may_act,
 )
 from timeline.people.directory import People, search_query
@@ -340,7 +339,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     record = person_record(store, username)
     if record.deleted is not None:
         raise AccountDeleted(username)
-    if not may_see(store, me.uid, record.user.uid):
+    if not queue.may_see(store, me.uid, record.user.uid):
         return _about_oneself(request)
     act, them = request.POST.get("act", ""), record.user
     if act == "link" and request.viewer.checked.has_factor and not is_confirmed(request):
@@ -427,7 +426,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     author = Users(store).find(username)
     if author is None:
         raise Http404
-    if not may_see(store, me.uid, author):
+    if not queue.may_see(store, me.uid, author):
         return _about_oneself(request)
     found = queue.own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
@@ -489,7 +488,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     found = Reports(store).read(rid)
     if found is None:
         raise Http404
-    if not may_see(store, me.uid, found.about.whom):
+    if not queue.may_see(store, me.uid, found.about.whom):
         return _about_oneself(request)
     about = queue.about_person(store, found.about.whom)
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
@@ -506,10 +505,12 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
                 if form.cleaned_data["delete"] and pids and there.keys().isdisjoint(pids):
                     raise PostsDeleted
             given, ids = form.cleaned_data, " ".join(map(str, also))
-            Deciding(store).decide(found, me.uid, form.actions, given["reason"], form.until, ids, given["told"])
+            act = [given["reason"], form.until, ids, given["told"], request.POST.get("imposed")]
+            Deciding(store).decide(found, me.uid, form.actions, *act)
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response
+        present, found = Sanctions(store).of(found.about.whom), Reports(store).read(rid) or found  # others were faster
     label, decision = queue.label_of(found.about.reason, found.about.rule), queue.decided_in_words(found)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     reporter = found.who if found.about.whom != me.uid else None  # nobody is told who has reported them

@@ -27,9 +27,10 @@ from tests.support.protocols.reports import (
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.stored_keys import make_due, noted
 from tests.support.stores import seam
-from timeline.moderation.reports import Action
+from timeline.moderation.reports import Action, Deciding, Reports
 from timeline.posts.entities import PostDeleted
 
+CAROLS_POST = 2
 LISTED = 4  # round trips of a report before it is listed
 ROUNDS = 5  # each takes the round trips apart in its own way
 
@@ -128,6 +129,40 @@ def test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown(acts, store,
         assert forms or theirs, step
         last = theirs or (forms if asked == "impose" else [""])
         assert raw.hget("user:3", "state_act") == last[0], step
+
+
+@pytest.mark.parametrize("comes", ["a sanction", "another decision"])
+def test_a_decision_replaces_no_sanction_that_its_form_has_not_shown(acts, store, raw, comes):
+    """Another moderator imposes it after the form was checked, by a form about the person, or by another report."""
+    for step in seam.each_moment(rounds=ROUNDS):
+        make_moderated_site(raw)
+        acts.report(ALICE, CAROLS_POST)()
+        [first] = Reports(store).about(CAROL, 1)
+        acts.report(BOB)()
+        other = acts.impose(State.FROZEN, OTHER, shown="")
+        if comes == "another decision":
+            other = partial(Deciding(store).decide, first, OTHER, [Action.FREEZE], "Spam.", shown="")
+        with seam.before_part(step, attempt(other, Refused)):
+            attempt(acts.decide(Action.SUSPEND, shown=""), Refused)()
+        assert_all_agree(store, raw, step)
+        imposed = [act for act in acts_in_log(raw) if act["what"] in (State.FROZEN, State.SUSPENDED)]
+        assert raw.hmget("user:3", "state", "state_act") == [imposed[0]["what"], imposed[0]["id"]], step
+        assert len(imposed) == 1, step
+
+
+def test_a_sanction_that_a_worker_imposes_late_replaces_no_later_one(acts, store, raw):
+    """The process of the decision was killed, and another moderator has not waited for the worker."""
+    for step in seam.each_moment():
+        make_moderated_site(raw)
+        acts.report(ALICE)()
+        seam.killed_before_round_trip(step, acts.decide(Action.FREEZE))
+        make_due(raw)  # others wait until its lease has ended
+        acts.impose(State.SUSPENDED, OTHER)()
+        assert raw.hget("user:3", "state") == State.SUSPENDED, step
+        finish_all_but_removals(store, raw)
+        assert raw.hget("user:3", "state") == State.SUSPENDED, step
+        assert_reports_agree(raw, step)
+        assert_community_agrees(raw, step)
 
 
 def test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it(acts, store, raw):

@@ -17,6 +17,7 @@ from retwis_site.store import chunks
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import doctor_findings
+from tests.support.http.page_text import page_of
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_moderator, report
 from tests.support.stored_keys import drain_due, noted, publish
@@ -399,3 +400,21 @@ def test_a_deletion_that_fails_in_the_middle_and_is_sent_again_is_logged_and_tol
         drain_due(store, raw)
         assert [act.post for act in Log(store).about(BOB)] == [1], fails
         assert len(told(raw, BOB)) == 1
+
+
+def test_a_form_that_another_moderator_was_faster_than_shows_what_stands_now(browser, carol, store, raw, monkeypatch):
+    """Also where it happened after the form was checked."""
+    one, decides = report(store, ALICE, BOB, 1), Deciding.decide
+
+    def impose_first(self, *arguments):
+        monkeypatch.setattr(Deciding, "decide", decides)
+        Sanctions(store).impose(BOB, State.FROZEN, "Ads.")
+        decides(self, *arguments)
+
+    monkeypatch.setattr(Deciding, "decide", impose_first)
+    form = {"action": "suspended", "reason": "Ads", "imposed": ""}
+    page = page_of(browser(carol).post(f"/moderation/reports/{one.rid}/", form), 422)
+    assert "The sanction on this person has changed." in page
+    assert f'name="imposed" value="{raw.hget("user:2", "state_act")}"' in page
+    assert Reports(store).read(one.rid).decision is None
+    assert raw.hget("user:2", "state") == State.FROZEN
