@@ -2,6 +2,7 @@
 just typed the password; a member's invitations, and staff's page of who asks to join and who invited whom; and the
 pages about the site, with the form by which admins change its words."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -348,6 +349,17 @@ class SiteForm(forms.Form):
             if name not in kept
         }
 
+    def refuse_unseen(self, present: Mapping[str, object]) -> None:
+        """Add an error to each changed field that another admin has changed in another way since the page was shown.
+        Saving again replaces it. A form without what was shown says nothing of it."""
+        self.data = self.data.copy()  # type: ignore[attr-defined]
+        for name, text in self.texts().items():
+            now, shown = str(present[name]), self[name].html_initial_name
+            if shown in self.data and now not in (self.data[shown].replace("\r\n", "\n"), text):
+                self.data[shown] = now  # type: ignore[index]
+                text = _("Someone else has changed this meanwhile. Saving again replaces what it says now: “%(text)s”")
+                self.add_error(name, text % {"text": now})
+
 
 def checked(field: str, text: str) -> str:
     """The text as it is stored. Raises ValidationError for one that the form refuses, KeyError for an unknown field."""
@@ -387,10 +399,10 @@ def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
 @guards.admin_required
 @guards.for_forms
 def edit(request: RetwisRequest, me: User) -> HttpResponse:
-    if request.method == "POST":
-        form = SiteForm(request.POST)
-    else:
-        form = SiteForm(initial=answer(connect(), ask_stored_site)._asdict())
+    present = answer(connect(), ask_stored_site)._asdict()
+    form = SiteForm(request.POST) if request.method == "POST" else SiteForm(initial=present)
+    if form.is_valid():
+        form.refuse_unseen(present)
     if not form.is_valid():
         return form_page(request, "accounts/community/site/edit.html", {"form": form})
     RateLimits(connect()).count(SITE_CHANGES, str(me.uid))

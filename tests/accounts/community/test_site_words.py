@@ -146,6 +146,21 @@ def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, st
     assert Log(store).page().acts[0].what == "site:name,tagline"
 
 
+def test_two_admins_who_change_one_text_are_told_and_may_replace_it(admin, store):
+    """Each rule that the first one has added would be gone unseen."""
+    change_site(store, {"rules": "Be kind\nNo spam", "invites": "7"})
+    shown = {"initial-rules": "Be kind\r\nNo spam", "initial-invites": "7"}
+    change_site(store, {"rules": "Be kind\nNo spam\nNo bots", "invites": "9"})
+    form = {**shown, "rules": "Be kind", "invites": "9"}  # as the other one has it, too
+    page = page_of(admin.post("/moderation/site/", form), 422)
+    assert "Saving again replaces what it says now: “Be kind\nNo spam\nNo bots”" in page
+    assert page.count("Saving again") == 1
+    assert answer(store, identity.ask_stored_site).numbered_rules == ["Be kind", "No spam", "No bots"]
+    [hidden] = re.findall(r'name="initial-rules" value="([^"]*)"', page)
+    admin.post("/moderation/site/", {**form, "initial-rules": hidden.replace("\n", "\r\n")})
+    assert answer(store, identity.ask_stored_site).numbered_rules == ["Be kind"]
+
+
 def test_what_stays_as_it_is_is_not_written_and_not_in_the_log(admin, store, raw):
     form = {"name": "Retwis", "colour": "pine", "registration": "open", "invites": "5"}  # as the page shows them
     assert admin.post("/moderation/site/", form).status_code == 302
