@@ -213,7 +213,7 @@ def bob_reports_and_carol_decides(his, staff, dora, bob, picture):
     staff.get_by_label("Reason").fill(WHY)
     staff.get_by_label("Message to those who reported it").fill(THANKS)
     picture(staff, "17-decision")
-    staff.get_by_role("button", name="Decide").click()
+    staff.get_by_role("button", name="Decide", exact=True).click()
     said(staff, "Decided.")
 
 

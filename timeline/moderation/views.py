@@ -460,6 +460,9 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
 # ---- The queue, a report, the log
 
 
+LOOKED_AT = 20  # reports among which the next one is looked for: those about oneself are left to others
+
+
 @staff_required
 @require_safe
 def moderation(request: RetwisRequest, me: User) -> HttpResponse:
@@ -483,7 +486,8 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
-    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and ten."""
+    chooses all of it beforehand. A POST leads to the queue, with `then` to the next older report. Round trips of a
+    POST: those of `Deciding.decide`, and ten; with `then` three more at most."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
@@ -507,7 +511,9 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
             given, ids = form.cleaned_data, " ".join(map(str, also))
             act = [given["reason"], form.until, ids, given["told"], request.POST.get("imposed")]
             Deciding(store).decide(found, me.uid, form.actions, *act)
-            response = done(request, _("Decided."), "moderation")
+            following = _report_after(store, rid, me.uid) if "then" in request.POST else None
+            to = ("moderation",) if following is None else ("moderation_report", following)
+            response = done(request, _("Decided."), *to)
             note_changed(request, response, found.about.pid, *also)
             return response
         present, found = Sanctions(store).of(found.about.whom), Reports(store).read(rid) or found  # others were faster
@@ -520,6 +526,12 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
     context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)
+
+
+def _report_after(store: Store, rid: int, me: int) -> int | None:
+    """The id of the next older report that this moderator may decide; None at the end of the queue."""
+    older = Reports(store).open(rid, LOOKED_AT)
+    return next((one.rid for one in older if one.about.whom != me or queue.may_see(store, me, me)), None)
 
 
 @staff_required

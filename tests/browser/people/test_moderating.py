@@ -77,7 +77,7 @@ def decide(page, author, action, fits):
     page.get_by_label("What happens to the person?").select_option("Nothing" if action == "Delete the post" else action)
     page.get_by_label("Reason").fill(WHY)
     fits()
-    page.get_by_role("button", name="Decide").click()
+    page.get_by_role("button", name="Decide", exact=True).click()
     said(page, "Decided.")
     expect(page.get_by_role("link", name=f"A post by @{author}")).to_have_count(0)
 
@@ -204,7 +204,7 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     staff.get_by_label("Reason").fill("Advertising")
     staff.get_by_label("Message to those who reported it").fill("Well seen, thank you.")
     fits()
-    staff.get_by_role("button", name="Decide").click()
+    staff.get_by_role("button", name="Decide", exact=True).click()
     said(staff, "Decided.")
     expect(staff.get_by_text(f"@{name}")).to_have_count(0)
 

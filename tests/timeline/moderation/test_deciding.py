@@ -402,6 +402,18 @@ def test_a_deletion_that_fails_in_the_middle_and_is_sent_again_is_logged_and_tol
         assert len(told(raw, BOB)) == 1
 
 
+def test_a_moderator_goes_from_report_to_report(browser, carol, store):
+    """Past one about themself, and back to the queue behind the last one."""
+    last = report(store, DAN, ALICE)
+    report(store, ALICE, CAROL)
+    both = [report(store, ALICE, BOB), report(store, DAN, BOB)]  # decided together
+    newest = report(store, DAN, BOB, 1)
+    staff, form = browser(carol), {"action": "dismissed", "reason": "No", "imposed": "", "then": "next"}
+    assert 'name="then" value="next"' in page_of(staff.get(f"/moderation/reports/{newest.rid}/"))
+    for one, following in ((newest, f"reports/{both[1].rid}/"), (both[1], f"reports/{last.rid}/"), (last, "")):
+        assert staff.post(f"/moderation/reports/{one.rid}/", form)["Location"] == f"/moderation/{following}"
+
+
 def test_a_form_that_another_moderator_was_faster_than_shows_what_stands_now(browser, carol, store, raw, monkeypatch):
     """Also where it happened after the form was checked."""
     one, decides = report(store, ALICE, BOB, 1), Deciding.decide
