@@ -117,6 +117,10 @@ class SanctionChanged(Refused):
     message = _("The sanction on this person has changed. Look at it again.")
 
 
+class AppealOutdated(Refused):
+    message = _("The restriction on your account has changed. Read it, and send your appeal again.")
+
+
 class AppealedAlready(Refused):
     message = _("You have appealed already. An appeal can be sent once.")
 
@@ -191,11 +195,14 @@ class Sanctions(Repository):
 
     # ---- appeals
 
-    def appeal(self, uid: int, text: str) -> None:
-        """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
-        the HSET. Eight round trips. Raises NothingImposed, AppealedAlready, TooLate, LeaseEnded."""
+    def appeal(self, uid: int, text: str, shown: str | None = None) -> None:
+        """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction; `shown`:
+        the act whose sanction it is about. Commit: the HSET. Eight round trips. Raises NothingImposed, AppealOutdated,
+        AppealedAlready, TooLate, LeaseEnded."""
         with alone_with(self._store, uid) as store:
             present = _imposed(store, uid)
+            if shown not in (None, present.imposed.act_id):
+                raise AppealOutdated
             if present.appeal is not None:
                 raise AppealedAlready
             _require_in_time(present)

@@ -143,7 +143,7 @@ def appeal(request: RetwisRequest) -> HttpResponse:
         return appeal_page(request, uid, form, token=token)
     RateLimits(connect()).count(APPEALS, str(uid))
     try:
-        Sanctions(connect()).appeal(uid, form.cleaned_data["text"])
+        Sanctions(connect()).appeal(uid, form.cleaned_data["text"], request.POST.get("imposed"))
     except Refused as refusal:
         form.add_error(None, str(refusal))
         return appeal_page(request, uid, form, token=token)

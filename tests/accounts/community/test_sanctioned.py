@@ -214,6 +214,21 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert f'<time datetime="{iso(answer.when)}">' in page
 
 
+def test_an_appeal_against_one_sanction_is_not_sent_against_another(site, store, browser, bob, raw):
+    """It can be sent once, and its text answers a reason that counts no more."""
+    client = browser(bob)
+    Sanctions(store).impose(BOB, State.FROZEN, "Spam")
+    fields = dict(re.findall(r'name="(imposed)" value="([^"]*)"', page_of(client.get("/appeal/"))))
+    Sanctions(store).impose(BOB, State.HIDDEN, "Threats")
+    page = page_of(client.post("/appeal/", {**fields, "text": "I sell nothing."}), 422)
+    assert "The restriction on your account has changed. Read it, and send your appeal again." in page
+    assert all(told in page for told in ("Threats", "I sell nothing."))
+    assert open_appeals(store).appeals == []
+    fields = dict(re.findall(r'name="(imposed)" value="([^"]*)"', page))
+    assert client.post("/appeal/", {**fields, "text": "I threaten nobody."}).status_code == 302
+    assert [appeal.text for appeal in open_appeals(store).appeals] == ["I threaten nobody."]
+
+
 def test_a_suspended_user_whose_appeal_was_refused_reads_what_still_saves_the_account(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     assert "unless this is lifted or you have appealed." in page_of(log_in(client), 403)
