@@ -161,12 +161,12 @@ document.addEventListener("toggle", ({ target }) => {
 const POLL = 15_000; // milliseconds
 const OTHER_SESSION = 205; // the status of the answer when the session of this page has ended, or another has begun
 
-/** Whether the page has what would be lost: pictures, what was typed and no draft keeps, or a form that came back with
- * errors. */
+/** Whether the page has what would be lost: a form on its way, pictures, what was typed or chosen and no draft keeps, or a
+ * form that came back with errors. */
 function hasTyped() {
-  if (visit?.responseStatus >= 400 || document.querySelector(".attach .chosen")) return true;
+  if (unanswered.size || visit?.responseStatus >= 400 || document.querySelector(".attach .chosen")) return true;
   const fields = [...document.querySelectorAll("form[method=post] :is(input, textarea):not(.composer [name=body])")];
-  return fields.some(({ value, defaultValue }) => value !== defaultValue);
+  return fields.some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
 }
 
 /** Show what this address has for the session of now. */
@@ -181,7 +181,8 @@ async function poll(stays) {
   if (!asks) return;
   const address = new URL(asks.dataset.asks, location);
   address.searchParams.set("known", document.getElementById("known").value);
-  address.searchParams.set("me", meOn(document));
+  const me = meOn(document);
+  if (me !== undefined) address.searchParams.set("me", me); // a site's own template may lack that link
   const { ok, status, page } = await ask(address);
   if (status === OTHER_SESSION && !hasTyped()) return loadAnew();
   if (!ok || status === OTHER_SESSION || !asks.isConnected) return; // another part has shown newer posts meanwhile

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.arrivals import told, wait_a_while
-from tests.browser.support.steps import composer, fill_in_login, log_out, log_out_elsewhere, post, said
+from tests.browser.support.steps import composer, fill_in_login, held, log_out, log_out_elsewhere, post, said
 from tests.browser.support.windows import sign_in
 from tests.support.pictures import picture_file
 from tests.support.stored_keys import publish
@@ -97,6 +97,43 @@ def test_a_picture_that_no_draft_keeps_stays(window, raw, alice):
     log_out_elsewhere(raw, alice)
     it_stays(page)
     expect(page.get_by_role("button", name="Remove")).to_have_count(1)
+
+
+def test_what_is_chosen_in_a_form_stays(window, raw, alice):
+    page = window(alice, at="/first-steps/")
+    page.get_by_role("radio", name="Brown").check(force=True)
+    log_out_elsewhere(raw, alice)
+    it_stays(page)
+    expect(page.get_by_role("radio", name="Brown")).to_be_checked()
+
+
+def test_a_post_is_sent_though_the_page_hears_meanwhile_that_its_session_has_ended(window, raw, alice):
+    page = window(alice, at="/")
+    composer(page).fill("Half a thought")
+    log_out_elsewhere(raw, alice)
+    on_their_way = held(page, "**/post/")
+    with page.expect_response(lambda answer: answer.status == 205) as told:
+        page.evaluate(SEND_AND_COME_BACK)
+    told.value.finished()
+    on_their_way.pop().continue_()
+    page.wait_for_url("/login/?next=%2F")
+    fill_in_login(page, alice.user.username)
+    expect(composer(page)).to_have_value("Half a thought")
+
+
+# In one go: Playwright asks nothing of a page that is being left.
+SEND_AND_COME_BACK = """() => {
+  document.querySelector(".composer").requestSubmit();
+  setTimeout(() => document.dispatchEvent(new Event("visibilitychange")), 500);
+}"""
+
+
+def test_a_template_of_a_site_that_does_not_say_whose_page_it_is_is_not_loaded_anew_for_ever(window, alice):
+    page = window(alice, at="/timeline/")
+    page.evaluate("() => document.querySelector('a.me').classList.remove('me')")
+    with page.expect_response(re.compile(r"\?known=")) as told:
+        come_back(page)
+    assert told.value.status == 204
 
 
 def come_back(page):
