@@ -63,26 +63,34 @@ async function follow(button) {
 
 const changesKey = `changes:${siteTop.slice(1)}`; // sites on one host have one storage
 const MOST_CHANGES = 20; // one question each, of those that the page shows
+const GONE = 410; // the status of the page of a deleted post
 
 const changesNoted = () => JSON.parse(sessionStorage.getItem(changesKey) ?? "[]");
 
 /** Note that a post, or a button that follows, has changed. `address`: a page that shows it. */
-function noteChange(id, address) {
+function noteChange(id, address, at = Date.now()) {
   const others = changesNoted().filter((change) => change.id !== id);
-  sessionStorage.setItem(changesKey, JSON.stringify([...others, { id, address, at: Date.now() }].slice(-MOST_CHANGES)));
+  sessionStorage.setItem(changesKey, JSON.stringify([...others, { id, address, at }].slice(-MOST_CHANGES)));
 }
+document.addEventListener("submit", ({ target, submitter }) => {
+  const post = /^(.*\/(\d+)\/)(?:edit|delete)\/$/.exec((submitter ?? target).getAttribute("formaction") ?? target.action);
+  if (post) noteChange(`post-${post[2]}`, post[1], Date.now() + ANSWERED_IN); // this page, too, is left before the answer
+});
 
 /** Show what has changed since the page was left. */
 async function showChanges(since) {
   for (const { id, address } of changesNoted().filter(({ id: its, at }) => at > since && document.getElementById(its))) {
-    const { ok, page } = await ask(address);
-    if (ok && isOtherSession(page)) return location.reload();
+    const { ok, status, page } = await ask(address);
+    const isHere = new URL(address, location).pathname === location.pathname;
+    if (ok ? isOtherSession(page) : status === GONE && isHere) return location.reload();
     const [older, newer] = [document.getElementById(id), page.getElementById(id)];
+    if (status === GONE) older?.remove();
     if (!older || !newer) continue;
     if (!older.matches(".post")) replace(older, newer);
     else
-      for (const one of newer.querySelectorAll(".acts > *")) {
-        const same = older.querySelector(`.acts > .${one.classList[0]}`);
+      for (const one of newer.querySelectorAll(":scope > .said > .body, .acts > *")) {
+        const [name] = one.classList;
+        const same = older.querySelector(`:scope > .said > .${name}, .acts > .${name}`);
         if (same && !same.isEqualNode(one)) replace(same, one);
       }
   }

@@ -95,6 +95,31 @@ def test_a_post_that_was_edited_is_edited_on_from_its_new_text(page, store, raw,
     expect(text).to_have_value("The second text")
 
 
+def test_posts_that_were_edited_and_deleted_on_other_pages_are_shown_so(page, console, store, raw, alice):
+    edited = publish(raw, store, alice, "The first text")
+    deleted = publish(raw, store, alice, "To be deleted")
+    profile = f"/@{alice.user.username}/"
+    console.expects(410, f"{profile}{deleted}/")
+    page.goto(profile)
+    leave(page)
+    page.goto(f"{profile}{edited}/edit/")
+    page.get_by_role("textbox", name="Your post").fill("The second text")
+    page.get_by_role("button", name="Save").click()
+    said(page, "Saved.")
+    page.goto(f"{profile}{deleted}/")
+    page.get_by_role("link", name="More", exact=True).click()
+    page.locator("summary", has_text="Delete").click()
+    page.get_by_role("button", name="Yes, delete this post").click()
+    said(page, "Deleted.")
+    page.evaluate("() => { setTimeout(() => history.back()); }")
+    expect(page.get_by_role("heading", name="Deleted")).to_be_visible()
+    page.evaluate("() => { setTimeout(() => history.go(-3)); }")
+    page.wait_for_url(profile, wait_until="commit")
+    page.wait_for_function("() => window.wasLeft")
+    expect(post(page, "The second text")).to_be_visible()
+    expect(post(page, "To be deleted")).to_have_count(0)
+
+
 def test_a_page_of_another_session_is_loaded_anew(page, site, store, raw, alice, bob):
     publish(raw, store, bob, "For alice")
     page.goto("/")
