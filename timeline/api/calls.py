@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from django.http import HttpRequest
-from django.utils.encoding import iri_to_uri
+from django.utils.encoding import escape_uri_path
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
@@ -117,19 +117,20 @@ class Listed:
     up: str = "min_id"  # leads to what is newer; `since_id` in a list that is read from its beginning
 
 
-LONGEST_KEPT = 200  # characters of an address that is kept; clients choose them
-_kept = lru_cache(maxsize=100)(iri_to_uri)  # few addresses have lists
+LONGEST_KEPT = 200  # characters of a path that is kept; clients choose them
+_kept = lru_cache(maxsize=100)(escape_uri_path)  # few paths have lists
 
 
-def _quoted(address: str) -> str:
-    return str(_kept(address) if len(address) <= LONGEST_KEPT else iri_to_uri(address))
+def _escaped(path: str) -> str:
+    """A tag may stand in it with its hash sign."""
+    return str(_kept(path) if len(path) <= LONGEST_KEPT else escape_uri_path(path))
 
 
 def links_of(request: HttpRequest, page: Listed) -> str:
     """The header `Link`: `next` first, which clients with one slot take. Other parameters are kept. Empty for an empty
     page."""
     kept = [(name, value) for name, values in request.GET.lists() if name not in CURSORS for value in values]
-    base = f"{_quoted(f'{origin_of(request)}{request.path}')}?{urlencode(kept)}{'&' if kept else ''}"
+    base = f"{origin_of(request)}{_escaped(request.path)}?{urlencode(kept)}{'&' if kept else ''}"
     links = []
     if page.older is not None:
         links.append(f'<{base}max_id={quote(str(page.older))}>; rel="next"')
