@@ -95,9 +95,9 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
         answer = _answered(request, endpoint, named)
     except TooOften as error:
         answer, wait = too_often(request, error), error.retry_after
-    calls = request.viewer.proof.calls
-    if calls is not None:
-        left, ends = (0 if wait else calls.left), max(calls.ends, int(time.time()) + wait)
+    calls = request.viewer.proof.calls  # None for a visitor, and for a token that this process has not seen
+    if calls is not None or wait:
+        left, ends = (0, int(time.time()) + wait) if calls is None or wait else (calls.left, calls.ends)
         answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(left)
         answer["X-RateLimit-Reset"] = datetime.fromtimestamp(ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     answer.headers._store.update(_OF_EVERY_ANSWER._store)

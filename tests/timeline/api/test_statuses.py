@@ -182,9 +182,12 @@ def test_a_repeated_call_counts_for_no_limit_and_needs_nothing_that_was_there(st
     assert app.ask("POST", "/api/v1/statuses", sent, **{"Idempotency-Key": "1"}).status_code == 404
 
 
-def test_who_posts_too_often_reads_when_that_ends(store, app, settings):
+@pytest.mark.parametrize("known", [True, False])
+def test_who_posts_too_often_reads_when_that_ends(store, app, settings, known):
     settings.THROTTLE, settings.THROTTLES = True, {"post": 1}
     publish(app, "one")
+    if not known:
+        Memory.clear_all()  # another process, which has not seen the token
     refused = app.ask("POST", "/api/v1/statuses", {"status": "two"})
     wait = datetime.fromisoformat(refused["X-RateLimit-Reset"]).timestamp() - time.time()
     assert (refused.status_code, refused["X-RateLimit-Remaining"]) == (429, "0")
