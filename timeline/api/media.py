@@ -13,8 +13,8 @@ from retwis_site.store.client import answers, connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Entity, attachment_of
-from timeline.posts.composer import alt_of
-from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
+from timeline.posts.composer import whole_alt
+from timeline.posts.entities import LONGEST_ALT, MOST_PICTURES, NoSuchPost, Picture, is_focus
 from timeline.posts.pictures import with_stored
 
 
@@ -24,9 +24,9 @@ def upload(call: Call) -> object:
     me, file = call.viewer.require_user(), call.sent.files.get("file")
     if file is None:
         raise Invalid("File can't be blank")
-    focus = _focus(call.sent)
+    focus, alt = _focus(call.sent), alt_sent(call.sent.text("description") or "")
     digest = Pictures(connect()).upload(me.uid, file.read(), Shape.POST).digest
-    _describe(call, me.uid, Picture(digest, focus=focus))
+    _keep_draft(me.uid, Picture(digest, alt=alt, focus=focus))
     return _shown(call, _found(me.uid, digest))
 
 
@@ -44,7 +44,9 @@ def edit(call: Call) -> object:
         raise NoSuchPost(digest)
     if "focus" in call.sent:
         picture = picture._replace(focus=_focus(call.sent))
-    _describe(call, me.uid, picture)
+    if (said := call.sent.text("description")) is not None:
+        picture = picture._replace(alt=alt_sent(said))
+    _keep_draft(me.uid, picture)
     return _shown(call, _found(me.uid, digest))
 
 
@@ -76,10 +78,12 @@ def keep_for_redraft(uid: int, pictures: Sequence[Picture]) -> None:
         _keep_draft(uid, picture)
 
 
-def _describe(call: Call, uid: int, picture: Picture) -> None:
-    """Keep what the app says of a picture, and else what is known of it. One round trip."""
-    said = call.sent.text("description")
-    _keep_draft(uid, picture if said is None else picture._replace(alt=alt_of(said)))
+def alt_sent(text: str) -> str:
+    """A description that an app sends. Raises Invalid: an app does not show what was cut."""
+    alt = whole_alt(text)
+    if len(alt) > LONGEST_ALT:
+        raise Invalid(f"Description is too long (maximum is {LONGEST_ALT} characters)")
+    return alt
 
 
 def _keep_draft(uid: int, picture: Picture) -> None:

@@ -13,7 +13,7 @@ from retwis_site.store.client import Store, answer, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, date_time, html_of, names_of
-from timeline.api.media import keep_for_redraft, pictures_of
+from timeline.api.media import alt_sent, keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses, forget_profile
 from timeline.conversation.feature import ACTIONS
@@ -31,7 +31,7 @@ from timeline.conversation.repository import (
     Threads,
 )
 from timeline.people.lists import Cursor
-from timeline.posts.composer import EditForm, PostForm, alt_of
+from timeline.posts.composer import EditForm, PostForm
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, PostsPage, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
@@ -157,7 +157,7 @@ def edit(call: Call) -> object:
         raise NoSuchPost(pid)
     _refuse_other_pictures(sent, post.media)
     said = [
-        Picture(one["id"], alt=alt_of(one["description"]))
+        Picture(one["id"], alt=alt_sent(one["description"]))
         for one in sent.objects("media_attributes")
         if {"id", "description"} <= one.keys()
     ]

@@ -174,9 +174,14 @@ def pictures_in(form: QueryDict) -> list[Picture]:
     return [Picture(digest, alt=alt_of(alt)) for digest, alt in [*kept.items()][:MOST_PICTURES]]
 
 
+def whole_alt(typed: str) -> str:
+    """A typed description, of any length."""
+    return normalised(typed[:LONGEST_NORMALISED].replace("\0", ""))
+
+
 def alt_of(typed: str) -> str:
-    """A typed description as it is stored; what is too long is cut."""
-    return normalised(typed[:LONGEST_NORMALISED].replace("\0", ""))[:LONGEST_ALT]
+    """A typed description as it is stored; what is too long is cut: the fields of pages take no more."""
+    return whole_alt(typed)[:LONGEST_ALT]
 
 
 # ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.

@@ -11,6 +11,7 @@ from tests.support.apps import App
 from tests.support.pictures import decoded_picture, uploaded
 from tests.support.stored_keys import deliver
 from tests.support.stored_posts import write_posts, write_tag
+from timeline.posts.entities import LONGEST_ALT
 from timeline.posts.repository import Posts
 
 DAY = 24 * 3600
@@ -82,6 +83,25 @@ def test_a_picture_that_a_status_shows_is_described_by_an_edit_of_the_status_alo
     assert app.json("PUT", at, sent)["media_attachments"][0]["description"] == "Red"
     upload(app)  # for another status
     assert app.json("PUT", f"/api/v1/media/{red}", {"description": "Ruby"})["description"] == "Ruby"
+
+
+def test_a_description_that_is_too_long_is_refused_and_never_cut(store, raw, alice):
+    app, whole = App(alice), "é" * LONGEST_ALT
+    refused = upload(app, description=f"{whole}!")
+    assert (refused.status_code, raw.keys("media:*")) == (422, [])
+    assert refused.json()["error"].startswith("Validation failed: Description is too long")
+    red = upload(app, description=f"{whole}\r\n").json()
+    assert red["description"] == whole
+    post = app.json("POST", "/api/v1/statuses", {"status": "Look", "media_ids[]": [red["id"]]})["id"]
+    waiting = upload(app).json()["id"]
+    for at, sent in (
+        (f"/api/v1/media/{waiting}", {"description": f"{whole}!"}),
+        (
+            f"/api/v1/statuses/{post}",
+            {"media_attributes[][id]": red["id"], "media_attributes[][description]": f"{whole}!"},
+        ),
+    ):
+        assert app.ask("PUT", at, sent).status_code == 422, at
 
 
 def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, alice):
