@@ -116,6 +116,13 @@ class Log(Repository):
             self.write(act)
         self._store.hdel(key, evidence_of(act_id))
 
+    def copy_all(self, key: str) -> None:
+        """The same for all lines that stand as evidence in the hash: those of processes that were killed. One round
+        trip, and those of `copy` for each."""
+        for name in self._store.hgetall(key):
+            if name.startswith(EVIDENCE):
+                self.copy(key, name.removeprefix(EVIDENCE))
+
     def page(self, before: int | None = None) -> LogPage:
         """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
         decision about many posts has one moment. Two round trips at most."""

@@ -240,14 +240,21 @@ class Sanctions(Repository):
         """As `standing`; and when nothing is imposed, the act of staff that has ended the last sanction, if one has:
         LIFTED or GRANTED. Two round trips at most."""
         found = self.standing(uid)
-        last = last_of(Log(self._store).about(uid)) if found is None else None
+        last = _last_of(Log(self._store).about(uid)) if found is None else None
         return found, last if last is not None and last.what in (LIFTED, GRANTED) else None
+
+    def last_act(self, uid: int) -> Act | None:
+        """The last act that has imposed or ended a sanction, also one whose process was killed before its line was in
+        the log. Two round trips, and those of `Log.copy` for such an act."""
+        log = Log(self._store)
+        log.copy_all(keys.user(uid))
+        return _last_of(log.about(uid))
 
     def imposed_by_acts(self, uid: int) -> Sanction | None:
         """What the acts about a user impose on them now, for a hash that was lost; None when nothing is. Nor for who
         has ever been an admin: a new role ends a sanction, and no act says so. One round trip."""
         acts = Log(self._store).about(uid)
-        last = last_of(acts)
+        last = _last_of(acts)
         if last is None or any(act.what == f"role:{Role.ADMIN}" for act in acts):
             return None
         return sanction_of(uid, [last.what, *map(str, (last.until, last.reason, last.when, last.id))])
@@ -322,7 +329,7 @@ def _follow_act(store: Store, uid: int, act_id: str) -> None:
     recount_later(store, uid)
 
 
-def last_of(acts: Sequence[Act]) -> Act | None:
+def _last_of(acts: Sequence[Act]) -> Act | None:
     """Of acts, newest first, the last that has imposed or ended a sanction."""
     return next((act for act in acts if act.what in (*State, LIFTED, GRANTED)), None)
 

@@ -7,7 +7,7 @@ stands before it, so a worker lists the report when the process dies after it.
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.acts import Roles, blocked_as, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
-from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate, alone_with, last_of
+from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate, alone_with
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
@@ -371,7 +371,7 @@ class Deciding(Repository):
         require_may_act(self._store, by, about.whom, actions[-1])
         job = Outbox(self._store).add(job_of(report.rid))
         try:
-            self._commit(job.store, report, act, shown)
+            self._commit(job.store, report.rid, act, actions[-1], shown)
         except Refused:
             job.done()
             raise
@@ -382,17 +382,15 @@ class Deciding(Repository):
                     return
             job.done()
 
-    def _commit(self, store: Store, report: Report, act: Act, shown: str | None) -> None:
-        """Write the decision. From the look at what is imposed to the new sanction, one process is at work."""
-        decided = report._replace(decision=act)
-        is_sanction = decided.action in SANCTIONS
-        with alone_with(store, act.whom) if is_sanction else nullcontext(store) as store:
-            if is_sanction:
+    def _commit(self, store: Store, rid: int, act: Act, action: Action, shown: str | None) -> None:
+        """Write the decision. One process at a time looks at what is imposed and replaces it."""
+        if action in SANCTIONS:
+            with alone_with(store, act.whom) as store:
                 Sanctions(store).require_shown(act.whom, shown)
-            if not store.hsetnx(keys.report(report.rid), "decision", act.line()):
-                raise DecidedAlready
-            if is_sanction:
-                _impose(store, act, decided.action)
+                _write_decision(store, rid, act)
+                _impose(store, act, action)
+        else:
+            _write_decision(store, rid, act)
 
     def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
         """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
@@ -512,7 +510,7 @@ class Deciding(Repository):
                 remove_by_staff(self._store, line, digest, blocked)
             return
         with alone_with(self._store, act.whom) as store:
-            last = last_of(Log(store).about(act.whom))
+            last = Sanctions(store).last_act(act.whom)
             if last is None or last.at < act.at:  # else staff has done something else before the worker came
                 _impose(store, act, action)
 
@@ -540,6 +538,11 @@ class Deciding(Repository):
             return False
         Log(self._store).write(act)
         return True
+
+
+def _write_decision(store: Store, rid: int, act: Act) -> None:
+    if not store.hsetnx(keys.report(rid), "decision", act.line()):
+        raise DecidedAlready
 
 
 def _impose(store: Store, act: Act, action: Action | None) -> None:

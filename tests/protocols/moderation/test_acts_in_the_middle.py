@@ -165,6 +165,26 @@ def test_a_sanction_that_a_worker_imposes_late_replaces_no_later_one(acts, store
         assert_community_agrees(raw, step)
 
 
+@pytest.mark.parametrize("later", [lambda s: s.impose(State.SUSPENDED, OTHER), lambda s: s.lift()], ids=["one", "end"])
+def test_nor_one_whose_process_was_killed_too(acts, store, raw, later):
+    """The log has no line of it yet."""
+    for step, kill in itertools.product(range(3, 12), range(3, 12)):
+        make_moderated_site(raw)
+        acts.impose(State.HIDDEN)()
+        acts.report(ALICE)()
+        seam.killed_before_round_trip(step, acts.decide(Action.FREEZE))
+        make_due(raw)
+        before = raw.hget("user:3", "state_act")
+        seam.killed_before_round_trip(kill, later(acts))
+        make_due(raw)
+        after = raw.hmget("user:3", "state", "state_act")
+        finish_all_but_removals(store, raw)
+        if after[1] != before:
+            assert raw.hmget("user:3", "state", "state_act") == after, (step, kill)
+        assert_reports_agree(raw, (step, kill))
+        assert_community_agrees(raw, (step, kill))
+
+
 def test_a_report_about_a_post_that_a_decision_deletes_meanwhile_is_decided_with_it(acts, store, raw):
     for step in seam.each_moment(rounds=ROUNDS):
         make_moderated_site(raw)
