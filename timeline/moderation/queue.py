@@ -69,11 +69,19 @@ def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     What is reported of a person stands together, where the newest of it would. Three round trips; one more with some
     about the viewer."""
     reports = Reports(store).open(before, READ)
-    own = [one for one in reports if one.about.whom == me]
-    left = 0 if not own or may_see(store, me, me) else len(own)
-    shown = [one for one in reports if not left or one.about.whom != me]
+    shown = for_viewer(store, reports, me)
     names = answer(store, ask_names, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
-    return OpenReports(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
+    older = reports[-1].rid if len(reports) == READ else None
+    return OpenReports(_named(shown, names, me), len(reports) - len(shown), older)
+
+
+def for_viewer(store: Store, reports: list[Report], me: int) -> list[Report]:
+    """Those that the viewer may decide: without those about the viewer that are left to others. One round trip with
+    some about the viewer, else none."""
+    about_others = [one for one in reports if one.about.whom != me]
+    if len(about_others) == len(reports) or may_see(store, me, me):
+        return reports
+    return about_others
 
 
 def may_see(store: Store, by: int, whom: int) -> bool:

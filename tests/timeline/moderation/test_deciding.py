@@ -414,6 +414,20 @@ def test_a_moderator_goes_from_report_to_report(browser, carol, store):
         assert staff.post(f"/moderation/reports/{one.rid}/", form)["Location"] == f"/moderation/{following}"
 
 
+def test_the_next_report_is_found_behind_many_about_the_moderator(browser, carol, store, raw, round_trips):
+    """Whether they may decide about themself is asked once."""
+    costs = []
+    report(store, DAN, ALICE)
+    for reported, more in ((None, 2), (1, 10)):
+        for pid in range(more):
+            report(store, BOB, CAROL, more + pid)
+        newest = report(store, DAN, BOB, reported)
+        form = {"action": "dismissed", "reason": "No", "imposed": "", "then": "next"}
+        decide = partial(browser(carol).post, f"/moderation/reports/{newest.rid}/", form)
+        costs.append(len(round_trips(decide).round_trips))
+    assert costs[0] == costs[1]
+
+
 def test_a_form_that_another_moderator_was_faster_than_shows_what_stands_now(browser, carol, store, raw, monkeypatch):
     """Also where it happened after the form was checked."""
     one, decides = report(store, ALICE, BOB, 1), Deciding.decide
