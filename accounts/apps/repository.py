@@ -68,7 +68,7 @@ class Code:
 
 
 class Granting(NamedTuple):
-    """A user who has allowed something; the generation of their sessions, and which codes have ended."""
+    """A user who allows an app something, with what is read of them then: a token counts while it stays so."""
 
     uid: int
     generation: str
@@ -219,9 +219,9 @@ class Tokens(Repository):
         return token
 
     def end_some(self, uid: int, is_ended: Callable[[Token], bool]) -> None:
-        """End those of a user's tokens of which this is true, and all codes that have given no token yet: an app whose
-        code ends with those of another one is allowed once more. Two round trips. The tokens are read after the mark:
-        one that begins meanwhile is among them, or finds the mark."""
+        """End those of a user's tokens of which this is true, and all codes that have given no token yet, also of other
+        apps: these ask the user once more. Two round trips; three for a deleted account. The tokens are read after the
+        mark: one that begins meanwhile is among them, or finds the mark."""
         user = keys.user(uid)
         pipe = self._store.pipeline()
         pipe.hset(user, {"codes_ended": nonce()})
@@ -239,7 +239,7 @@ class Tokens(Repository):
 
 
 def granting_of(viewer: Viewer) -> tuple[User, Granting, bool]:
-    """The signed-in user, also as one who allows something, and whether they have a second factor. Round trips as for
+    """The signed-in user, the same for a code of an app, and whether they have a second factor. Round trips as for
     `Viewer.ask`. Raises NotSignedIn."""
     me, (read, has_factor) = viewer.ask_as_user(
         lambda pipe, me: trip(pipe.hmget(keys.user(me), ["generation", "codes_ended"]), ask_has_factor(pipe, me))

@@ -353,12 +353,12 @@ class SiteForm(forms.Form):
         """Add an error to each changed field that another admin has changed in another way since the page was shown.
         Saving again replaces it. A form without what was shown says nothing of it."""
         self.data = self.data.copy()  # type: ignore[attr-defined]
+        error = _("Someone else has changed this meanwhile. Saving again replaces what it says now: “%(text)s”")
         for name, text in self.texts().items():
             now, shown = str(present[name]), self[name].html_initial_name
             if shown in self.data and now not in (self.data[shown].replace("\r\n", "\n"), text):
                 self.data[shown] = now  # type: ignore[index]
-                text = _("Someone else has changed this meanwhile. Saving again replaces what it says now: “%(text)s”")
-                self.add_error(name, text % {"text": now})
+                self.add_error(name, error % {"text": now})
 
 
 def checked(field: str, text: str) -> str:

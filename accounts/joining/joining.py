@@ -486,7 +486,7 @@ class Joining(Repository):
 
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> User | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About 17 round trips.
-        Raises Refused."""
+        Raises Refused, LeaseEnded."""
         invitation = self.check_open(mode, code)
         with alone_with_looks(self._store, username) as store:
             joining = Joining(store)

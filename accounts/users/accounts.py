@@ -28,9 +28,6 @@ from retwis_site.store.schema import is_hash
 # ---- Registration: the keys of a new user, and the one command that decides who has a name.
 
 
-NOTHING_LEFT: Result[bool] = Result(lambda: False)
-
-
 def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether anything is stored of a user besides the name that was just written. One command for each kind of key
     that users have, and two more."""
@@ -42,9 +39,9 @@ def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
 
 @contextmanager
 def alone_with_looks(store: Store, name: str) -> Iterator[Store]:
-    """`alone`, from the check of a name to the account that has it: of names that look alike, which are registered at
-    once, the second one finds the first. Two round trips; four for a name with capitals that look like other letters.
-    """
+    """`alone`, from the check of a name to the account that has it: of two names that look alike and come at once, the
+    second one finds the first. Two round trips; four for a name with capitals that look like other letters. Raises
+    LeaseEnded."""
     with ExitStack() as leases:
         for skeleton in sorted(skeletons(name)):  # in one order, so that no two wait for each other
             store = leases.enter_context(alone(store, f"look:{skeleton}"))
@@ -91,7 +88,7 @@ class Registration(Repository):
         def claim(uid: int) -> Begun | None:
             job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
             is_mine = pipe.hsetnx(keys.user(uid), "username", username)
-            left = ask_left(pipe, uid) if counted else NOTHING_LEFT
+            left = ask_left(pipe, uid) if counted else Result(lambda: False)
             if is_empty.value:
                 schema.mark(pipe)
             pipe.execute()
@@ -131,10 +128,11 @@ class Registration(Repository):
 
     def settle(self, uid: int) -> bool:
         """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether
-        the user has the name; also True for a deleted account. Up to nine round trips; two more as `alone_with_looks`.
+        the user has the name; also True for a deleted account. Up to nine round trips; two more where
+        `alone_with_looks` makes four. Raises LeaseEnded.
 
-        Somebody may have registered since with a name that looks alike. Then nothing comes of it, unless it has reached
-        its commit: it is a name that the operator has allowed."""
+        Somebody may have registered since with a name that looks alike. Then nothing comes of this one, unless it has
+        reached its commit: the operator may have allowed the name."""
         username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
         if username is None or (secret is None and deleted is None):
             return False
@@ -180,8 +178,7 @@ class Registration(Repository):
 
 
 def finish_user(store: Store, claim: Claim) -> None:
-    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Round trips of
-    `settle`."""
+    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Round trips of `settle`."""
     Registration(store).settle(job_id(claim.name, 1))
 
 

@@ -315,8 +315,8 @@ def _group_of(who: int, target: int) -> int:
 
 def restore(store: Store, sides: Iterable[tuple[tuple[str, str], tuple[str, str]]]) -> None:
     """Where a truth is lost, or a repair has removed bad entries of it, its mirror is all that is left of an edge.
-    What else only a mirror has is kept under `damaged:` before it goes. `sides`: of each edge, the
-    key and the member of the truth, and those of the mirror. At most three round trips."""
+    What else only a mirror has is kept under `damaged:` before it goes. `sides`: of each edge, the key and the member
+    of the truth, and those of the mirror. At most three round trips."""
     pipe = store.pipeline()
     asked = [
         (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
