@@ -185,7 +185,7 @@ class Sanctions(Repository):
         _require_shown(self.standing(uid), shown)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "", shown: str | None = None) -> None:
-        """End what is imposed; `shown` as for `impose`: without it, what stands now. Thirteen round trips. Raises
+        """End what is imposed; `shown` as for `impose`: without it, what stands now. Fourteen round trips. Raises
         NoSuchUser, NothingImposed, TooLate, SanctionChanged, LeaseEnded."""
         with alone_with(self._store, uid) as store:
             present = _imposed(store, uid)

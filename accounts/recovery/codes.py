@@ -44,7 +44,7 @@ class RecoveryCodes(Repository):
 
     def claim(self, uid: int, typed: str) -> bool:
         """Take a code; False when the user has no such code, or has spent it. Five round trips, one without such a
-        code. A new password that takes it at the same time comes before or after it."""
+        code. A new password that takes it at the same time comes before or after it. Raises LeaseEnded."""
         key, code = keys.user(uid), field_of(uid, typed)
         if self._store.hget(key, code) in (None, SPENT):
             return False

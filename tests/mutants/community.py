@@ -73,6 +73,13 @@ MUTANTS = [
         (f"{ACTS}::test_a_form_replaces_or_lifts_no_sanction_that_it_has_not_shown",),
     ),
     Mutant(
+        "sanction: a late worker asks the log alone what was imposed since",
+        "accounts/community/sanctions.py",
+        "        log.copy_all(keys.user(uid))\n",
+        "",
+        (f"{ACTS}::test_a_worker_replaces_no_later_one_whose_process_was_killed_too",),
+    ),
+    Mutant(
         "profile: staff removes the picture that stands by then",
         "retwis_site/store/client.py",
         "        pipe.hsetnx(key, name, text)\n",

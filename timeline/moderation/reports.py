@@ -357,8 +357,8 @@ class Deciding(Repository):
         person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`;
         `shown`: as for `Sanctions.impose`.
 
-        Some sixteen round trips for a single report, five more for each AT_ONCE others, eleven with a deletion, ten for
-        each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
+        Some 17 round trips for a single report, 26 with a sanction; five more for each AT_ONCE others, eleven with a
+        deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
         if report.decision is not None:  # with it may have gone what this one is to delete
             raise DecidedAlready
         about, what = report.about, f"{PREFIX}{','.join(actions)}"

@@ -165,8 +165,10 @@ def test_a_sanction_that_a_worker_imposes_late_replaces_no_later_one(acts, store
         assert_community_agrees(raw, step)
 
 
-@pytest.mark.parametrize("later", [lambda s: s.impose(State.SUSPENDED, OTHER), lambda s: s.lift()], ids=["one", "end"])
-def test_nor_one_whose_process_was_killed_too(acts, store, raw, later):
+@pytest.mark.parametrize(
+    "later", [lambda s: s.impose(State.SUSPENDED, OTHER), lambda s: s.lift()], ids=["a sanction", "its end"]
+)
+def test_a_worker_replaces_no_later_one_whose_process_was_killed_too(acts, store, raw, later):
     """The log has no line of it yet."""
     for step, kill in itertools.product(range(3, 12), range(3, 12)):
         make_moderated_site(raw)
