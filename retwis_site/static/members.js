@@ -96,7 +96,7 @@ async function showChanges(since) {
   }
 }
 
-let leftAt = 0;
+let leftAt = 0; // while the page is shown
 addEventListener("pagehide", () => {
   leftAt = Date.now();
 });
@@ -106,6 +106,7 @@ addEventListener("pageshow", ({ persisted }) => {
   closeMenus();
   poll();
   showChanges(leftAt);
+  leftAt = 0;
 });
 
 // ---- menus: one is open at a time, and a click elsewhere, Escape or Tab beyond it closes it: it would cover the focus.
@@ -174,7 +175,9 @@ const OTHER_SESSION = 205; // the status of the answer when the session of this 
 function hasTyped() {
   if (unanswered.size || visit?.responseStatus >= 400 || document.querySelector(".attach .chosen")) return true;
   const fields = [...document.querySelectorAll("form[method=post] :is(input, textarea):not(.composer [name=body])")];
-  return fields.some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+  // A box without a value has "on", which is no default.
+  const isChanged = (field) => field.checked !== field.defaultChecked || (field.type !== "checkbox" && field.value !== field.defaultValue);
+  return fields.some(isChanged);
 }
 
 /** Show what this address has for the session of now. */
@@ -212,7 +215,9 @@ async function keepPolling() {
   setTimeout(keepPolling, POLL); // after the answer: on a line that carries none, requests would pile up
 }
 setTimeout(keepPolling, POLL);
-document.addEventListener("visibilitychange", () => document.hidden || poll()); // the tab was come back to
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !leftAt) poll(); // the user is back in this tab; after Back to a kept page, `pageshow` follows
+});
 
 /** The number before the title, visible from another tab: new posts that this page can load, and new notices. */
 function countInTitle() {

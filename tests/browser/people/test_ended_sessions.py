@@ -107,6 +107,14 @@ def test_what_is_chosen_in_a_form_stays(window, raw, alice):
     expect(page.get_by_role("radio", name="Brown")).to_be_checked()
 
 
+def test_a_form_with_boxes_that_nobody_has_touched_does_not_stay(window, raw, alice):
+    page = window(alice, at="/settings/notifications/")
+    expect(page.get_by_role("main").get_by_role("checkbox").first).to_be_attached()
+    log_out_elsewhere(raw, alice)
+    come_back(page)
+    page.wait_for_url("/login/?next=%2Fsettings%2Fnotifications%2F")
+
+
 def test_a_post_is_sent_though_the_page_hears_meanwhile_that_its_session_has_ended(window, raw, alice):
     page = window(alice, at="/")
     composer(page).fill("Half a thought")

@@ -120,6 +120,19 @@ def test_posts_that_were_edited_and_deleted_on_other_pages_are_shown_so(page, co
     expect(post(page, "To be deleted")).to_have_count(0)
 
 
+def test_a_page_that_was_kept_asks_once_for_what_is_new(page):
+    """The browser tells it twice that it is shown: as a page, and as a tab."""
+    page.goto("/people/")
+    leave(page)
+    page.goto("/bookmarks/")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "?known=" in request.url else None)
+    with page.expect_response(re.compile(r"\?known=")):
+        go_back(page, "/people/")
+    page.wait_for_load_state("networkidle")
+    assert len(asked) == 1
+
+
 def test_a_page_of_another_session_is_loaded_anew(page, site, store, raw, alice, bob):
     publish(raw, store, bob, "For alice")
     page.goto("/")
