@@ -28,7 +28,7 @@ VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
 UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy or restore has ended
 SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
-NO_KEY = -2  # what TTL answers
+MISSING = -2  # what TTL answers without the key
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
@@ -148,7 +148,7 @@ def ask_left(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
     lose a counter together with the hash of whom the id belongs to, and the others still have the rest. One command
     for each kind."""
     lives = [pipe.ttl(kind(number)) for kind in kinds if isinstance(kind, OfId)]
-    return Result(lambda: any(one.value != NO_KEY for one in lives))
+    return Result(lambda: any(one.value != MISSING for one in lives))
 
 
 def is_hash(password: str) -> bool:
