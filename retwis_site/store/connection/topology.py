@@ -274,22 +274,29 @@ class NoSuchService(MasterNotFoundError):
     """A sentinel knows no primary with the name in REDIS_SENTINEL_SERVICE."""
 
 
+class BeingReplaced(MasterNotFoundError):
+    """A sentinel hands the primary over to a replica. What the primary still accepts may be lost."""
+
+
 SILENT_FOR = 10.0  # seconds
 
 
 class Sentinels(Sentinel):
     """The sentinels in REDIS_URL. They are asked for the primary one after another, each once, and the newest election
     counts: a sentinel that is cut off from the others, with the old primary, still names that one, and so does for a
-    moment the sentinel that replaces it. Those that did not answer in the last SILENT_FOR seconds are asked only if no
+    moment the sentinel that replaces it. A primary that one of them is replacing is not named: a replica takes over a
+    second before any sentinel says so. Those that did not answer in the last SILENT_FOR seconds are asked only if no
     other one knows the primary. redis-py's own method asks a silent sentinel ten times more, and repeats the replies in
     its errors. Threads share it."""
 
     _silent_until: Mapping[Any, float] = MappingProxyType({})  # monotonic seconds, by sentinel
 
     def discover_master(self, service_name: str) -> tuple[str, int]:
-        """Host and port of the primary. Raises redis.RedisError when no sentinel answers or knows a running primary."""
+        """Host and port of the primary. Raises redis.RedisError when no sentinel answers or knows a running primary.
+        Raises BeingReplaced."""
         failures: list[redis.RedisError] = []
         known: list[tuple[int, bool, str, int]] = []  # the number of the election, whether it is usable, its address
+        replaced: set[tuple[int, str, int]] = set()
         silent, sentinels = self._silent_until, list[Any](self.sentinels)
         for sentinel in sorted(sentinels, key=lambda sentinel: silent.get(sentinel, 0.0)):
             if any(is_usable for _, is_usable, *_ in known) and time.monotonic() < silent.get(sentinel, 0.0):
@@ -305,11 +312,15 @@ class Sentinels(Sentinel):
                 continue
             is_up = bool(self.check_master_state(state, service_name))  # type: ignore[no-untyped-call]
             is_staying = "failover_in_progress" not in state["flags"]
-            if not (is_up and is_staying):
-                says = "is being replaced" if is_up else "is down"
-                failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary {says}"))
-            known.append((state.get("config-epoch", 0), is_up and is_staying, state["ip"], state["port"]))
-        _, is_usable, host, port = max(known, default=(0, False, "", 0))
+            election, host, port = state.get("config-epoch", 0), state["ip"], state["port"]
+            if not is_up:
+                failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary is down"))
+            if not is_staying:
+                replaced.add((election, host, port))
+            known.append((election, is_up and is_staying, host, port))
+        election, is_usable, host, port = max(known, default=(0, False, "", 0))
+        if (election, host, port) in replaced:
+            raise BeingReplaced(f"the sentinels are replacing the primary {host}:{port}")
         if is_usable:
             return host, port
         raise _most_informative(failures)
@@ -322,7 +333,7 @@ ASKS_FOR = 0.1  # of the time; so silent sentinels are asked less often
 class ElectedPrimary(SentinelConnectionPool):
     """Connections to the primary. The sentinels are asked for it at each new connection, and by one request a second:
     they tell a primary that another one has replaced only ten seconds later to follow it. Until then it accepts writes
-    on the connections that it has, and all of them are lost."""
+    on the connections that it has, and all of them are lost. So these are closed as soon as a replacement begins."""
 
     _asks_at = 0.0  # monotonic seconds
 
@@ -330,8 +341,13 @@ class ElectedPrimary(SentinelConnectionPool):
         began = time.monotonic()
         if began >= self._asks_at and self.master_address is not None:  # the first connection asks by itself
             self._asks_at = began + ASKS_EVERY / ASKS_FOR  # other threads do not ask meanwhile
-            with suppress(redis.RedisError):  # the primary may work without sentinels; a new connection reports it
+            try:
                 self.proxy.get_master_address()  # closes the idle connections to another one
+            except BeingReplaced:
+                self.proxy.master_address = None  # so connections in use are closed too, when they are given back
+                self.disconnect(inuse_connections=False)
+            except redis.RedisError:
+                pass  # the primary may work without sentinels; a new connection reports it
             now = time.monotonic()
             self._asks_at = now + max(ASKS_EVERY, (now - began) / ASKS_FOR)
         return super().get_connection()

@@ -82,6 +82,23 @@ def test_a_primary_that_was_replaced_gets_no_more_writes_on_open_connections(pri
     assert primary.client.zcard("updates:1") == 1
 
 
+def test_a_primary_that_is_being_replaced_gets_no_more_writes(moved, browser, settings, monkeypatch):
+    monkeypatch.setattr(topology, "ASKS_EVERY", 0.0)  # seconds
+    monkeypatch.setattr(topology, "ASKS_FOR", 1e9)  # however long they take to answer
+    moved(settings.REDIS_URL)
+    client = browser(register(connect(), "alice"))
+    assert client.post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
+    [sentinel, *_] = connect().transport.client.connection_pool.sentinel_manager.sentinels
+    [state] = [{**state} for state in sentinel.sentinel_masters().values()]
+    assert not state["is_sdown"]
+    being_replaced = {**state, "flags": "master,failover_in_progress"}
+    monkeypatch.setattr(sentinel, "sentinel_masters", lambda: {topologies.SERVICE: being_replaced})
+    assert [client.post("/post/", {"body": "Lost", "token": "u"}).status_code for _ in range(2)] == [503, 503]
+    monkeypatch.undo()  # the sentinels have given it up
+    assert "Lost" not in client.get("/").content.decode()
+    assert client.post("/post/", {"body": "Again", "token": "v"}).status_code == 302
+
+
 def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(site_timeout, raw, moved, browser, settings):
     assert browser().get("/timeline/").status_code == 200  # loads the views and the templates
     [unused] = topologies.free_ports(1)
@@ -110,7 +127,8 @@ REPLACED = {**OLD, "config-epoch": 2, "flags": "master,failover_in_progress"}  #
         (OLD, {**NEW, "is_sdown": True}, None),
         (REPLACED, NEW, "new"),
         (REPLACED, OLD, None),  # what the old one would accept is lost
-        ({**REPLACED, "config-epoch": 1}, OLD, "old"),  # no other one is elected yet
+        ({**REPLACED, "config-epoch": 1}, OLD, None),  # the other one takes over at any moment
+        ({**REPLACED, "config-epoch": 1}, NEW, "new"),
         ({**OLD, "is_sdown": True}, OLD, "old"),
     ],
 )
