@@ -327,7 +327,7 @@ class Sentinels(Sentinel):
 
 
 ASKS_EVERY = 1.0  # seconds
-ASKS_FOR = 0.1  # of the time; so silent sentinels are asked less often
+ASKS_FOR = 0.1  # of the time, while none of them knows the primary; so silent sentinels are asked less often
 
 
 class ElectedPrimary(SentinelConnectionPool):
@@ -341,15 +341,15 @@ class ElectedPrimary(SentinelConnectionPool):
         began = time.monotonic()
         if began >= self._asks_at and self.master_address is not None:  # the first connection asks by itself
             self._asks_at = began + ASKS_EVERY / ASKS_FOR  # other threads do not ask meanwhile
+            pause = ASKS_EVERY
             try:
                 self.proxy.get_master_address()  # closes the idle connections to another one
             except BeingReplaced:
                 self.proxy.master_address = None  # so connections in use are closed too, when they are given back
                 self.disconnect(inuse_connections=False)
-            except redis.RedisError:
-                pass  # the primary may work without sentinels; a new connection reports it
-            now = time.monotonic()
-            self._asks_at = now + max(ASKS_EVERY, (now - began) / ASKS_FOR)
+            except redis.RedisError:  # the primary may work without sentinels; a new connection reports it
+                pause = max(pause, (time.monotonic() - began) / ASKS_FOR)
+            self._asks_at = time.monotonic() + pause
         return super().get_connection()
 
 
