@@ -241,10 +241,12 @@ class Tokens(Repository):
 def granting_of(viewer: Viewer) -> tuple[User, Granting, bool]:
     """The signed-in user, the same for a code of an app, and whether they have a second factor. Round trips as for
     `Viewer.ask`. Raises NotSignedIn."""
+    fields = ["generation", "codes_ended"]
     me, (read, has_factor) = viewer.ask_as_user(
-        lambda pipe, me: trip(pipe.hmget(keys.user(me), ["generation", "codes_ended"]), ask_has_factor(pipe, me))
+        lambda pipe, me: trip(pipe.hmget(keys.user(me), fields), ask_has_factor(pipe, me))
     )
-    return me, Granting(me.uid, *(text or "" for text in read)), has_factor
+    generation, codes_ended = [text or "" for text in read]
+    return me, Granting(me.uid, generation, codes_ended), has_factor
 
 
 # ---- Checks

@@ -117,8 +117,8 @@ class Log(Repository):
         self._store.hdel(key, evidence_of(act_id))
 
     def copy_all(self, key: str) -> None:
-        """The same for all lines that stand as evidence in the hash: those of processes that were killed. One round
-        trip, and those of `copy` for each."""
+        """Copy every line that a killed process has left in the hash. One round trip to read the hash, and for each
+        line the round trips of `copy`."""
         for name in self._store.hgetall(key):
             if name.startswith(EVIDENCE):
                 self.copy(key, name.removeprefix(EVIDENCE))

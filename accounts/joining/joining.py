@@ -223,7 +223,7 @@ def new_token() -> str:
 
 
 def new_invitation(by: int = OPERATOR, uses: int = 1, days: int = DAYS, token: str = "") -> Invitation:
-    """One that is nowhere yet."""
+    """An invitation with a new code. It is not stored yet."""
     ends = int(time.time()) + days * A_DAY
     return Invitation(f"{by}-{ends}-{token or new_token()}", by, ends, uses)
 

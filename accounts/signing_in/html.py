@@ -87,7 +87,7 @@ LINK = Fragment("accounts/signing_in/_news.html")
 
 
 def shown_number(number: int | None) -> str:
-    """Empty for none, at most `99+`; UNKNOWN for one that is not known."""
+    """The number as text: empty for 0, `99+` above MOST_SHOWN, UNKNOWN for None."""
     if number is None:
         return UNKNOWN
     return f"{MOST_SHOWN}+" if number > MOST_SHOWN else str(number or "")

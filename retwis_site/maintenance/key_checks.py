@@ -51,9 +51,9 @@ class KeyChecks(Searcher):
         return self._counter(keys.next_post_id(), (keys.post,))
 
     def counters_last(self) -> list[Check]:
-        """The check of `next_user_id`. It reads `users`, so it runs after the checks that repair names. What was left
-        of a lost account counts too, also what the repairs have removed: whoever got its id would get its posts and
-        its role."""
+        """The check of `next_user_id`. It reads `users`, so it runs after the checks that repair names. An account
+        may be lost while other servers still have its posts or its role, and these keys count too, even when a repair
+        of this run removes them: a newcomer must not get that id."""
         truths = [kind for kind in _kinds() if kind.of_users and kind.truth]
         return self._counter(keys.next_user_id(), (keys.users, keys.staff, *truths))
 
@@ -85,8 +85,9 @@ class KeyChecks(Searcher):
         def see(names: list[str]) -> Chunks:
             nonlocal largest
             largest = max(largest, *(number for name in names if (number := id_in(name))), 0)
-            for chunk in fields(self._store, names) if names in ([keys.users()], [keys.staff()]) else ():
-                uids = [name if names == [keys.staff()] else text for name, text in chunk]
+            is_staff = names == [keys.staff()]  # a map of uids; `users` is a map to uids
+            for chunk in fields(self._store, names) if is_staff or names == [keys.users()] else ():
+                uids = [name if is_staff else text for name, text in chunk]
                 largest = max(largest, *(uid for one in uids if (uid := parse_id(one))), 0)
             yield []
 

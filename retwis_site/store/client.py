@@ -218,7 +218,7 @@ class Store(Commands):
         batch.fill(self.checked(batch.queued, replies))
 
     def checked(self, queued: Sequence[Queued], replies: list[Any]) -> list[Any]:
-        """The replies to these commands. Raises StoreRefused for the first one that is an error."""
+        """The replies to these commands. Raises StoreRefused when one is an error, for the first such reply."""
         for place, reply in enumerate(replies):
             if isinstance(reply, redis.ResponseError):
                 command, options = queued[place]
