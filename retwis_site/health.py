@@ -57,11 +57,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def _write(store: Store) -> str:
     """Write to the store; returns what is wrong with the workers. One round trip. Raises StoreError."""
     moment = str(int(time.time()))
-    pipe = store.pipeline()
-    pipe.set_ex(keys.health(), moment, keys.health.lives)
-    seen = pipe.get(keys.worker_seen())
     try:
-        pipe.execute()
+        with store.pipeline() as pipe:
+            pipe.set_ex(keys.health(), moment, keys.health.lives)
+            seen = pipe.get(keys.worker_seen())
     except StoreRefused:  # perhaps the second command alone: a Redis user without this key
         store.set_ex(keys.health(), moment, keys.health.lives)
         return ""

@@ -210,12 +210,11 @@ class Inbox:
         latest, key = _latest(), keys.notices(self._owner)
         now = latest - STEP
         when = when if when <= latest else now
-        pipe = self._store.pipeline()
-        pipe.hset(keys.user(self._owner), {"noticed": str(when)})
-        pipe.zadd(key, {MARK: when})
-        if ahead := {row.member: now for row in rows if row.when > latest}:
-            pipe.zadd_xx(key, ahead)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(keys.user(self._owner), {"noticed": str(when)})
+            pipe.zadd(key, {MARK: when})
+            if ahead := {row.member: now for row in rows if row.when > latest}:
+                pipe.zadd_xx(key, ahead)
         if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
             self._store.unlink(keys.notices(self._owner))
             Users(self._store).take_back(self._owner, ["noticed"])
@@ -327,9 +326,8 @@ def tell_of_act(store: Store, act: Act) -> None:
     if act.what not in TOLD:
         return
     notice = Notice(NoticeKind.SANCTION, act.at, act.whom)
-    pipe = store.pipeline()
-    queue_add(pipe, act.whom, notice, act.when)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        queue_add(pipe, act.whom, notice, act.when)
     if is_deleted(store.hget(keys.user(act.whom), "deleted")):
         Inbox(store, act.whom).remove([notice])
 

@@ -110,10 +110,9 @@ class Apps(Repository):
     def end_own_tokens(self, app: App) -> None:
         """End the tokens of an app that are no user's. One round trip; one more for an app that ends now, which may be
         left as a key without an expiry."""
-        pipe = self._store.pipeline()
-        pipe.hset(keys.app(app.id), {"generation": nonce()})
-        seconds = pipe.ttl(keys.app(app.id))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(keys.app(app.id), {"generation": nonce()})
+            seconds = pipe.ttl(keys.app(app.id))
         if seconds.value < 0:
             self._store.expire(keys.app(app.id), keys.app.lives)
 
@@ -175,9 +174,8 @@ class Tokens(Repository):
         """Take a code, for one request alone; None when it was used, has ended or never was. A code that comes again
         ends the token that it gave, since somebody has copied it. Two round trips."""
         digest = digest_of(text)
-        pipe = self._store.pipeline()
-        code, spent = pipe.get(keys.code(digest)), pipe.get(keys.spent_code(digest))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            code, spent = pipe.get(keys.code(digest)), pipe.get(keys.spent_code(digest))
         if spent.value is not None:
             uid, _, token = spent.value.partition(":")
             self.end(int(uid), [token])
@@ -205,11 +203,10 @@ class Tokens(Repository):
         token = new_secret_of(code.uid)
         digest = digest_of(token)
         user = keys.user(code.uid)
-        pipe = self._store.pipeline()
-        pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
-        stored = pipe.hgetall(user)
-        pipe.expire(keys.app(code.app), keys.app.lives)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
+            stored = pipe.hgetall(user)
+            pipe.expire(keys.app(code.app), keys.app.lives)
         if "deleted" in stored.value:
             Users(self._store).take_back(code.uid, [f"{TOKENS.first}{digest}"])
         elif stored.value.get("codes_ended", "") != code.codes_ended:  # read after the write
@@ -223,10 +220,9 @@ class Tokens(Repository):
         apps: these ask the user once more. Two round trips; three for a deleted account. The tokens are read after the
         mark: one that begins meanwhile is among them, or finds the mark."""
         user = keys.user(uid)
-        pipe = self._store.pipeline()
-        pipe.hset(user, {"codes_ended": nonce()})
-        stored = pipe.hgetall(user)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(user, {"codes_ended": nonce()})
+            stored = pipe.hgetall(user)
         if "deleted" in stored.value:
             Users(self._store).take_back(uid, ["codes_ended"])
         self.end(uid, [token.digest for token in tokens_in(stored.value) if is_ended(token)])

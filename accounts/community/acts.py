@@ -289,10 +289,9 @@ class Roles(Repository):
         act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
         job = Outbox(self._store).add(f"role:{uid}:{act.id}")
         mark = f"{MARK}{act.id}"
-        pipe = job.store.pipeline()
-        pipe.hset(keys.staff(), {mark: str(uid)})
-        stored = pipe.hgetall(keys.staff())
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            pipe.hset(keys.staff(), {mark: str(uid)})
+            stored = pipe.hgetall(keys.staff())
         refusal = _refusal(stored.value, uid, role, mark)
         if refusal is not None:
             job.store.hdel(keys.staff(), mark)
@@ -313,9 +312,8 @@ class Roles(Repository):
         """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Four
         round trips, two more for an admin with a sanction. Raises LeaseEnded."""
         with alone_with(self._store, uid) as store:
-            pipe = store.pipeline()
-            stored, state = pipe.hget(keys.staff(), str(uid)), pipe.hget(keys.user(uid), "state")
-            pipe.execute()
+            with store.pipeline() as pipe:
+                stored, state = pipe.hget(keys.staff(), str(uid)), pipe.hget(keys.user(uid), "state")
             role = role_of(uid, stored.value)
             fields = {"role": "" if role is Role.MEMBER else role}
             if role is Role.ADMIN and state.value:
@@ -377,19 +375,18 @@ def person_record(store: Store, name: str) -> PersonRecord:
     uid = Users(store).find(name)
     if uid is None:
         raise NoSuchUser(name)
-    pipe = store.pipeline()
-    stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-    posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
-    followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
-    pipe.execute()
+    with store.pipeline() as pipe:
+        stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
+        posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
+        followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
     fields = stored.value
     username, deleted = fields.get("username"), fields.get("deleted")
     if not username:
         raise NoSuchUser(name)
-    registered = pipe.zscore(keys.users_by_time(), username)
-    inviter = parse_number(fields.get("invited_by", ""))
-    inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
-    pipe.execute()
+    with store.pipeline() as pipe:
+        registered = pipe.zscore(keys.users_by_time(), username)
+        inviter = parse_number(fields.get("invited_by", ""))
+        inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
     return PersonRecord(
         user=User(
             uid,

@@ -61,10 +61,9 @@ def _due(present: SanctionCase) -> int:
 def remove_community(store: Store, uid: int) -> tuple[()]:
     """Remove the role and an open appeal. Lines of the log stay: they have no name. Two round trips; no chunk."""
     act_id = store.hget(keys.user(uid), "state_act")
-    pipe = store.pipeline()
-    pipe.hdel(keys.staff(), str(uid))
-    pipe.zrem(keys.appeals(), f"{uid}:{act_id}")
-    pipe.execute()
+    with store.pipeline() as pipe:
+        pipe.hdel(keys.staff(), str(uid))
+        pipe.zrem(keys.appeals(), f"{uid}:{act_id}")
     return ()
 
 
@@ -161,10 +160,11 @@ class CommunityChecks(Searcher):
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
     def _wrong(self, uids: Sequence[int]) -> list[WrongUser]:
-        pipe = self._store.pipeline()
-        asked = [(uid, pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))) for uid in dict.fromkeys(uids)]
-        staff = pipe.type(keys.staff())
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            asked = [
+                (uid, pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))) for uid in dict.fromkeys(uids)
+            ]
+            staff = pipe.type(keys.staff())
         found = [
             one
             for uid, fields, role in asked

@@ -142,14 +142,13 @@ def _recount(store: Store) -> Iterator[None]:
     """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
     and one more for such people."""
     for users in file.fields_of_users(store, IMPOSED):
-        pipe = store.pipeline()
-        for uid, fields in users:
-            present = sanction_of(uid, fields)
-            if present is not None and present.state in UNSEEN:
-                sanctions.recount_later(pipe, uid)
-                if present.until:
-                    sanctions.follow_end(pipe, uid, present.until)
-        pipe.execute()
+        with store.pipeline() as pipe:
+            for uid, fields in users:
+                present = sanction_of(uid, fields)
+                if present is not None and present.state in UNSEEN:
+                    sanctions.recount_later(pipe, uid)
+                    if present.until:
+                        sanctions.follow_end(pipe, uid, present.until)
         yield
 
 

@@ -139,9 +139,9 @@ def check_links(store: Store, claim: Claim) -> object:
     or another job asks the same. Two round trips, those of `Users.write` when something has changed, and a request for
     each link, DEADLINE seconds for all at most. One round trip when this worker has just looked."""
     uid, profile = job_id(claim.name, 1), unquote(claim.name.split(":")[2])
-    pipe, now = store.pipeline(), int(time.time())
-    fields, saved = pipe.hmget(keys.user(uid), FIELDS), pipe.zscore(keys.outbox(claim.name), claim.name)
-    pipe.execute()
+    now = int(time.time())
+    with store.pipeline() as pipe:
+        fields, saved = pipe.hmget(keys.user(uid), FIELDS), pipe.zscore(keys.outbox(claim.name), claim.name)
     text, verified = fields.value
     asked = (uid, profile, text or "")
     began, left = _ended.get(asked) or (-1, None)

@@ -293,11 +293,10 @@ class Invitations(Repository):
         named = read_invitation(code, "0")
         if named is None:
             raise NotInvited
-        pipe = self._store.pipeline()
-        uses = pipe.hget(keys.invites(named.by), code)
-        used = pipe.zcard(uses_of(code))
-        inviter = ask_user(pipe, named.by)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            uses = pipe.hget(keys.invites(named.by), code)
+            used = pipe.zcard(uses_of(code))
+            inviter = ask_user(pipe, named.by)
         found = read_invitation(code, uses.value)
         if found is None or (found.by != OPERATOR and inviter.value is None):
             raise NotInvited
@@ -313,11 +312,10 @@ class Invitations(Repository):
         never both let in."""
         key = uses_of(invitation.code)
         job = Outbox(self._store).add(f"invited:{uid}:{key.rpartition(':')[2]}")
-        pipe = job.store.pipeline()
-        pipe.zadd(key, {str(uid): int(time.time())})
-        pipe.expire(key, max(invitation.ends - int(time.time()), 0) + USES_KEPT)
-        taken = pipe.zcard(key)
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            pipe.zadd(key, {str(uid): int(time.time())})
+            pipe.expire(key, max(invitation.ends - int(time.time()), 0) + USES_KEPT)
+            taken = pipe.zcard(key)
         if taken.value > invitation.uses:
             self.give_back(job, invitation, uid)
             raise NotInvited
@@ -477,10 +475,9 @@ class Joining(Repository):
         if uid is None:
             asked = Applications(self._store).find(username)
             return asked is not None and not asked.refused and asked.why == why
-        pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.user(uid), ["username", "seen", "deleted"])
-        registered = pipe.zscore(keys.users_by_time(), username)  # None: the store failed before it was listed
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            fields = pipe.hmget(keys.user(uid), ["username", "seen", "deleted"])
+            registered = pipe.zscore(keys.users_by_time(), username)  # None: the store failed before it was listed
         is_new = registered.value is None or registered.value > time.time() - SENT_AGAIN_WITHIN
         return is_new and fields.value == [username, None, None]
 

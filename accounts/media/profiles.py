@@ -151,9 +151,10 @@ class ProfilePictureChecks(Searcher):
             for kind, digest in zip(ProfilePicture, digests, strict=True)
             if digest and is_digest(digest) and deleted is None
         ]
-        pipe = self._store.pipeline()
-        asked = [(one, pipe.zrange(keys.media_users(one[2]), 0, -1), pipe.type(keys.media(one[2]))) for one in shown]
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            asked = [
+                (one, pipe.zrange(keys.media_users(one[2]), 0, -1), pipe.type(keys.media(one[2]))) for one in shown
+            ]
         return [
             (uid, kind, digest)
             for (uid, kind, digest), marks, type_ in asked

@@ -184,11 +184,10 @@ class Pictures(Repository):
         digest, now = picture.digest, str(int(time.time()))
         leased = Outbox(self._store).add_for_later(job_of(digest, uid), UPLOAD_STAYS)
         Pictures(leased).keep(Mark(UPLOAD, uid), [digest])
-        pipe = leased.pipeline()
-        going = pipe.hget(keys.media_info(digest), "going")
-        own, all_ = pipe.zscore(keys.media_of(uid), digest), pipe.zscore(keys.media_sizes(), digest)
-        of_user, of_all = ask_memory(pipe, keys.media_of(uid)), ask_memory(pipe, keys.media_sizes())
-        pipe.execute()
+        with leased.pipeline() as pipe:
+            going = pipe.hget(keys.media_info(digest), "going")
+            own, all_ = pipe.zscore(keys.media_of(uid), digest), pipe.zscore(keys.media_sizes(), digest)
+            of_user, of_all = ask_memory(pipe, keys.media_of(uid)), ask_memory(pipe, keys.media_sizes())
         if going.value is not None:
             self.unmark(Mark(UPLOAD, uid), [digest])
             raise PictureGone
@@ -200,9 +199,7 @@ class Pictures(Repository):
 
     def write(self, uid: int, picture: Decoded, since: str) -> None:
         """Store the files of a picture of this user, and what is known of it. One round trip; can run twice."""
-        digest, pipe = picture.digest, self._store.pipeline()
-        for name, content in picture.files.items():
-            pipe.set(keys.media(f"{digest}{name}"), content)
+        digest = picture.digest
         about = {
             "width": str(picture.width),
             "height": str(picture.height),
@@ -211,12 +208,14 @@ class Pictures(Repository):
             "look": picture.look,
             "blurhash": picture.blurhash,
         }
-        pipe.hset(keys.media_info(digest), about)
-        pipe.hsetnx(keys.media_info(digest), "owner", str(uid))
-        pipe.hsetnx(keys.media_info(digest), "since", since)
-        pipe.zadd(keys.media_of(uid), {digest: picture.size})
-        pipe.zadd(keys.media_sizes(), {digest: picture.size})
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for name, content in picture.files.items():
+                pipe.set(keys.media(f"{digest}{name}"), content)
+            pipe.hset(keys.media_info(digest), about)
+            pipe.hsetnx(keys.media_info(digest), "owner", str(uid))
+            pipe.hsetnx(keys.media_info(digest), "since", since)
+            pipe.zadd(keys.media_of(uid), {digest: picture.size})
+            pipe.zadd(keys.media_sizes(), {digest: picture.size})
 
     def of_user(self, uid: int, digests: Collection[str]) -> dict[str, Info]:
         """By digest, those of these pictures that this user has uploaded. One round trip; none without any."""
@@ -235,10 +234,9 @@ class Pictures(Repository):
         pictures. Raises PictureGone, also for a picture that staff has blocked since it was uploaded."""
         if not digests:
             return {}
-        pipe = self._store.pipeline()
-        _queue_marks(pipe, mark, digests)
-        blocked = pipe.hmget(keys.blocked_media(), [*digests])
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            _queue_marks(pipe, mark, digests)
+            blocked = pipe.hmget(keys.blocked_media(), [*digests])
         found = self.of_user(mark.uid, digests)
         if len(found) < len(set(digests)) or any(look is not None for look in blocked.value):
             self.unmark(mark, digests)
@@ -247,9 +245,8 @@ class Pictures(Repository):
 
     def keep(self, mark: Mark, digests: Iterable[str]) -> None:
         """Let pictures stay which something else shows now, such as for a report. One round trip; none without any."""
-        pipe = self._store.pipeline()
-        _queue_marks(pipe, mark, digests)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            _queue_marks(pipe, mark, digests)
 
     def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
         """Let pictures of a user stay as uploads when what shows them now goes. A round trip for each, and one."""
@@ -263,11 +260,10 @@ class Pictures(Repository):
 
     def shown(self, uid: int, digests: Iterable[str]) -> None:
         """After the commit: the uploads have become what shows them. One round trip; none without pictures."""
-        pipe = self._store.pipeline()
-        for digest in digests:
-            pipe.zrem(keys.media_users(digest), str(Mark(UPLOAD, uid)))
-            Outbox(self._store).queue_done(pipe, job_of(digest, uid))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for digest in digests:
+                pipe.zrem(keys.media_users(digest), str(Mark(UPLOAD, uid)))
+                Outbox(self._store).queue_done(pipe, job_of(digest, uid))
 
     def release(self, uid: int, digests: Iterable[str]) -> None:
         """Something of this user no longer shows these pictures: a worker removes those that nothing else shows. One

@@ -92,9 +92,9 @@ def settle_picture(store: Store, digest: str) -> bool:
 def _begins_to_go(store: Store, digest: str) -> bool:
     """Say that a picture is going. False while another worker is at it, or just was; what one has left that died is
     taken over. One round trip."""
-    now, key, pipe = int(time.time()), keys.media_info(digest), store.pipeline()
-    is_first, since = pipe.hsetnx(key, "going", str(now)), pipe.hget(key, "going")
-    pipe.execute()
+    now, key = int(time.time()), keys.media_info(digest)
+    with store.pipeline() as pipe:
+        is_first, since = pipe.hsetnx(key, "going", str(now)), pipe.hget(key, "going")
     is_left = since.value is not None and stored_time(key, since.value) <= now - WORKER_GIVES_UP
     return bool(is_first.value) or is_left
 
@@ -137,25 +137,23 @@ def _state(use: Use | None, since: float) -> MarkState:
 def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
     """Some still show it. Those users of whom nothing does no longer have it. One round trip; none when all do."""
     ended = {mark for mark, state in marks.items() if state is MarkState.ENDED}
-    pipe = store.pipeline()
-    for mark in ended:
-        pipe.zrem(keys.media_users(digest), str(mark))
-    for uid in {mark.uid for mark in ended} - {mark.uid for mark in marks.keys() - ended}:
-        pipe.zrem(keys.media_of(uid), digest)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for mark in ended:
+            pipe.zrem(keys.media_users(digest), str(mark))
+        for uid in {mark.uid for mark in ended} - {mark.uid for mark in marks.keys() - ended}:
+            pipe.zrem(keys.media_of(uid), digest)
 
 
 def _remove(store: Store, digest: str, uids: set[int]) -> None:
     """Three round trips. `media_info:` goes last: it says which files there are, and that they are going."""
     owner, sizes = store.hmget(keys.media_info(digest), ["owner", "sizes"])
-    pipe = store.pipeline()
-    for name in ("", *(sizes or "").split()):
-        pipe.unlink(keys.media(f"{digest}{name}"))
-    for uid in uids | {parse_id(owner or "") or 0}:
-        pipe.zrem(keys.media_of(uid), digest)
-    pipe.zrem(keys.media_sizes(), digest)
-    pipe.unlink(keys.media_users(digest))
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for name in ("", *(sizes or "").split()):
+            pipe.unlink(keys.media(f"{digest}{name}"))
+        for uid in uids | {parse_id(owner or "") or 0}:
+            pipe.zrem(keys.media_of(uid), digest)
+        pipe.zrem(keys.media_sizes(), digest)
+        pipe.unlink(keys.media_users(digest))
     store.unlink(keys.media_info(digest))
 
 

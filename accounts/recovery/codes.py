@@ -101,11 +101,10 @@ class ResetLinks(Repository):
         token = secrets.token_urlsafe(32)
         made_for = [field or "" for field in self._store.hmget(keys.user(uid), MADE_FOR)]
         maker = [] if by == OPERATOR else [str(by)]
-        pipe = self._store.pipeline()
-        pipe.set_ex(_key(token), ":".join([str(uid), *made_for, *maker]), LIVES)
-        pipe.hset(keys.user(uid), {"reset_link": _digest(token)})
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.set_ex(_key(token), ":".join([str(uid), *made_for, *maker]), LIVES)
+            pipe.hset(keys.user(uid), {"reset_link": _digest(token)})
+            deleted = pipe.hget(keys.user(uid), "deleted")
         if deleted.value is not None:
             Users(self._store).take_back(uid, ["reset_link"])
         return token
@@ -118,10 +117,9 @@ class ResetLinks(Repository):
         if uid is None:
             return None
         by = parse_id(maker[0]) or 0 if maker else None
-        pipe = self._store.pipeline()
-        stored = pipe.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
-        of_maker = None if by is None else pipe.hmget(keys.user(by), OF_MAKER)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            stored = pipe.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
+            of_maker = None if by is None else pipe.hmget(keys.user(by), OF_MAKER)
         *about, generation, role, newest = stored.value
         if made_for != [generation or "", role or ""] or newest not in (None, _digest(token)):
             return None

@@ -152,9 +152,8 @@ class SecondFactors(Repository):
 
     def account(self, uid: int) -> tuple[StoredPassword | None, Factors]:
         """What an account has for a login, as `ask_stored_password`, and its factors. One round trip."""
-        pipe = self._store.pipeline()
-        password, factors = ask_stored_password(pipe, uid), ask_factors(pipe, uid)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            password, factors = ask_stored_password(pipe, uid), ask_factors(pipe, uid)
         return password.value, factors.value
 
     def take_code(self, uid: int, totp: Totp, typed: str) -> bool:
@@ -202,12 +201,13 @@ class SecondFactors(Repository):
 
         Both commands must say yes, in any order. A process that dies between them has spent the challenge.
         """
-        pipe = self._store.pipeline()
-        is_first = pipe.set_nx_ex(keys.challenge(challenge), str(uid), keys.challenge.lives)
-        has_grown: Reply[int] | Result[int] = (
-            pipe.zadd_gt(keys.factor_uses(uid), passkey.use, counter) if counter else _never_counted(pipe, uid, passkey)
-        )
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            is_first = pipe.set_nx_ex(keys.challenge(challenge), str(uid), keys.challenge.lives)
+            has_grown: Reply[int] | Result[int] = (
+                pipe.zadd_gt(keys.factor_uses(uid), passkey.use, counter)
+                if counter
+                else _never_counted(pipe, uid, passkey)
+            )
         return bool(is_first.value) and bool(has_grown.value) and self._is_kept(uid)
 
     def _take(self, uid: int, totp: Totp, typed: str) -> bool:

@@ -351,12 +351,10 @@ class Viewer:
         hour = present_hour()
         if not opened.used_in or opened.used >= hour:
             return
-        pipe = self._store.pipeline()
-        pipe.hset(keys.user(me), {opened.used_in: str(hour)})
-        if opened.app:
-            pipe.expire(keys.app(opened.app), keys.app.lives)
-        with suppress(StoreReadOnly):  # a page is read from such a store all the same
-            pipe.execute()
+        with suppress(StoreReadOnly), self._store.pipeline() as pipe:  # a page is read from such a store all the same
+            pipe.hset(keys.user(me), {opened.used_in: str(hour)})
+            if opened.app:
+                pipe.expire(keys.app(opened.app), keys.app.lives)
 
     def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
         """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises

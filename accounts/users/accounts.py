@@ -78,9 +78,8 @@ class Registration(Repository):
         first user of a store marks it. A counter that was lost may give out the uid of an account whose hash was lost
         with it, on the same server: nobody gets what other servers still have of it.
         """
-        pipe = self._store.pipeline()
-        owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
         if owner.value is not None:
             raise NameTaken(username)
         counted = settings.POST_IDS == "incr"
@@ -156,10 +155,9 @@ class Registration(Repository):
         The commit is HSETNX on the lower-cased name: it decides between people who want the name at once. HGET asks
         again, since only its answer is the same after a retry. Both are for one key, so they stay in order everywhere.
         """
-        pipe = self._store.pipeline()
-        pipe.hsetnx(keys.users(), username.lower(), str(uid))
-        owner = pipe.hget(keys.users(), username.lower())
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hsetnx(keys.users(), username.lower(), str(uid))
+            owner = pipe.hget(keys.users(), username.lower())
         if owner.value == str(uid):
             return True
         self._store.unlink(keys.user(uid))
@@ -167,12 +165,11 @@ class Registration(Repository):
 
     def _list(self, uid: int, username: str, secret: str) -> None:
         """What follows the commit. Two round trips; one more when the account is deleted by now."""
-        pipe = self._store.pipeline()
-        pipe.hset(keys.auths(), {secret: str(uid)})
-        pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
-        queue_entries(pipe, entries(User(uid, username)))
-        queue_skeletons(pipe, User(uid, username))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(keys.auths(), {secret: str(uid)})
+            pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
+            queue_entries(pipe, entries(User(uid, username)))
+            queue_skeletons(pipe, User(uid, username))
         if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
             AccountDeletion(self._store).unlist(User(uid, username))
 
@@ -241,24 +238,21 @@ class AccountDeletion(Repository):
         """
         job = Outbox(self._store).add(f"gone:{user.uid}:{nonce()}")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
-        pipe = job.store.pipeline()
-        replaced = pipe.hmget(keys.user(user.uid), ["name", "auth"])
-        pipe.hset(keys.user(user.uid), left)
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            replaced = pipe.hmget(keys.user(user.uid), ["name", "auth"])
+            pipe.hset(keys.user(user.uid), left)
         Memory.clear_all()  # the posts are cached in many places, and a deletion is rare
         name, auth = replaced.value
-        add_due(pipe, job.name)
-        for ended in {secret, auth or secret}:
-            pipe.hdel(keys.auths(), ended)
-        _queue_unlisting(pipe, user, {user.name, name or ""})
-        with suppress(LeaseEnded):
-            pipe.execute()
+        with suppress(LeaseEnded), job.store.pipeline() as pipe:
+            add_due(pipe, job.name)
+            for ended in {secret, auth or secret}:
+                pipe.hdel(keys.auths(), ended)
+            _queue_unlisting(pipe, user, {user.name, name or ""})
 
     def unlist(self, user: User) -> None:
         """Remove a deleted account from the lists and the index of names. One round trip."""
-        pipe = self._store.pipeline()
-        _queue_unlisting(pipe, user, {user.name})
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            _queue_unlisting(pipe, user, {user.name})
 
     def strip(self, uid: int) -> None:
         """Remove every field of a deleted account but KEPT_FIELDS. Two round trips."""
@@ -288,10 +282,9 @@ def read_users(store: Store) -> Iterator[Line]:
     for users in fields_of_users(store, READ):
         stored = {uid: dict(zip(READ, fields, strict=True)) for uid, fields in users}
         named = {uid: fields["username"] for uid, fields in stored.items() if fields["username"]}
-        pipe = store.pipeline()
-        owners = {uid: ask_owner(pipe, name) for uid, name in named.items()}
-        registered = {uid: pipe.zscore(keys.users_by_time(), name) for uid, name in named.items()}
-        pipe.execute()
+        with store.pipeline() as pipe:
+            owners = {uid: ask_owner(pipe, name) for uid, name in named.items()}
+            registered = {uid: pipe.zscore(keys.users_by_time(), name) for uid, name in named.items()}
         for uid in (uid for uid, owner in owners.items() if owner.value == uid):
             yield _line(uid, stored[uid], registered[uid].value)
 
@@ -364,10 +357,10 @@ DOWNLOADED = (*ABOUT, "colour", "picture", "header", "needs_alt")
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """One line. One round trip."""
-    pipe, key = store.pipeline(), keys.user(owner.uid)
-    fields = pipe.hmget(key, DOWNLOADED)
-    registered = pipe.zscore(keys.users_by_time(), owner.username)
-    pipe.execute()
+    key = keys.user(owner.uid)
+    with store.pipeline() as pipe:
+        fields = pipe.hmget(key, DOWNLOADED)
+        registered = pipe.zscore(keys.users_by_time(), owner.username)
     told = {name: text or "" for name, text in zip(DOWNLOADED, fields.value, strict=True)}
     yield [
         {

@@ -366,11 +366,11 @@ class DeletedAccountChecks(Searcher):
         """The data left of those users that are deleted. Two round trips."""
         stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["username", "deleted"]), uids)
         names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
-        pipe, sets = self._store.pipeline(), account_sets()
-        # The first members of each set; several, because a job may be at work on some of them.
-        asked = [(uid, kind, pipe.zrange(kind(uid), 0, MEMBERS_READ - 1)) for uid in names for kind in sets]
-        listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
-        pipe.execute()
+        sets = account_sets()
+        with self._store.pipeline() as pipe:
+            # The first members of each set; several, because a job may be at work on some of them.
+            asked = [(uid, kind, pipe.zrange(kind(uid), 0, MEMBERS_READ - 1)) for uid in names for kind in sets]
+            listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         for uid, kind, some in asked:
             for member in some.value:
                 yield LeftData(uid, kind(uid), frozenset({f"gone:{uid}", *sets[kind](uid, member)}))

@@ -186,10 +186,9 @@ class NameIndex(Repository):
             Users(self._store).write(me.uid, fields)
             return
         job = Outbox(self._store).add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
-        pipe = job.store.pipeline()
-        replaced = pipe.hget(keys.user(me.uid), "name")
-        pipe.hset(keys.user(me.uid), {"name": name, **fields})
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            replaced = pipe.hget(keys.user(me.uid), "name")
+            pipe.hset(keys.user(me.uid), {"name": name, **fields})
         with job.ending():
             NameIndex(job.store).finish_edit(me.uid, {me.name, replaced.value or ""})
 
@@ -211,16 +210,15 @@ class NameIndex(Repository):
         last: dict[int, StoredNames] = {}
 
         def write(seen: Mapping[int, StoredNames]) -> Mapping[int, StoredNames]:
-            pipe = self._store.pipeline()
-            for uid, stored in seen.items():
-                last[uid] = stored
-                doubtful[uid] |= _entries(uid, stored)
-                right = right_entries(uid, stored)
-                if right:
-                    queue_entries(pipe, sorted(right))
-                for stale in sorted(doubtful[uid] - right):
-                    pipe.zrem(keys.users_by_name(), stale)
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                for uid, stored in seen.items():
+                    last[uid] = stored
+                    doubtful[uid] |= _entries(uid, stored)
+                    right = right_entries(uid, stored)
+                    if right:
+                        queue_entries(pipe, sorted(right))
+                    for stale in sorted(doubtful[uid] - right):
+                        pipe.zrem(keys.users_by_name(), stale)
             return seen
 
         reconcile(self.stored(old), self.stored, write)

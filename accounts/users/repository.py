@@ -88,10 +88,9 @@ class Users(Repository):
         Both commands are for one key, so the read comes after the write everywhere. Either it sees the deletion, or the
         worker that removes the account sees the fields.
         """
-        pipe = self._store.pipeline()
-        pipe.hset(keys.user(uid), fields)
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(keys.user(uid), fields)
+            deleted = pipe.hget(keys.user(uid), "deleted")
         if deleted.value is None:
             return True
         self.take_back(uid, fields)

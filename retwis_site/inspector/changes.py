@@ -87,10 +87,9 @@ class Changes(Repository):
             form, *jobs = _signer.unsign(cookie[:LONGEST]).split(" ")
         except BadSignature:
             return None
-        pipe = self._store.pipeline()
-        stored = [pipe.get(keys.inspected(what)) for what in (form, *jobs)]
         try:
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                stored = [pipe.get(keys.inspected(what)) for what in (form, *jobs)]
         except StoreError as error:  # the page goes on, and may say more about it
             logger.error("%s", error)
             return None

@@ -179,18 +179,16 @@ class OneKey:
         Three round trips; one without the key, two where only sizes are shown and for a key of another type than the
         table says. Behind a Twemproxy one more for each server but the first. Raises StoreError.
         """
-        pipe = self._store.pipeline()
-        type_, ttl = pipe.type(self._key), pipe.ttl(self._key)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            type_, ttl = pipe.type(self._key), pipe.ttl(self._key)
         if type_.value == NO_KEY:
             return FoundKey(NO_KEY, None)
         encoding, memory, refusal = self._about()
         least = _shown_to(self._line, self._key, viewer)
         is_shown = type_.value == self._line.type and self._line is not postings and self._line.shown >= least
-        pipe = self._store.pipeline()
-        length = ask_length(pipe, type_.value, self._key)
-        page = self._ask_page(pipe, type_.value, begin, least) if is_shown else NOTHING_SHOWN
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            length = ask_length(pipe, type_.value, self._key)
+            page = self._ask_page(pipe, type_.value, begin, least) if is_shown else NOTHING_SHOWN
         rows, further = page.value
         return FoundKey(
             type_.value,
@@ -209,9 +207,8 @@ class OneKey:
         encoding, memory = None, None
         try:
             for store in asked_about_keys(self._store):
-                pipe = store.pipeline()
-                asked = ask_encoding(pipe, self._key), ask_memory(pipe, self._key)
-                pipe.execute()
+                with store.pipeline() as pipe:
+                    asked = ask_encoding(pipe, self._key), ask_memory(pipe, self._key)
                 encoding, memory = encoding or asked[0].value, memory or asked[1].value
         except StoreRefused as error:
             return None, None, str(error)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
+from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, parse_id, parse_number
 
 # ---- When a worker last ran, so that people notice when none does.
@@ -280,12 +280,12 @@ class Outbox(Repository):
         begins anew: then the jobs are counted one by one.
 
         The look comes after the lease. Nobody would finish a job that is no longer there after this worker has died."""
-        pipe = self._store.pipeline()
-        counts = [
-            (name, pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)) for name in names
-        ]
         try:
-            pipe.execute()
+            counts = handles(
+                self._store,
+                lambda pipe, name: (pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)),
+                names,
+            )
         except StoreReadOnly:
             raise
         except StoreRefused:
@@ -293,7 +293,7 @@ class Outbox(Repository):
                 return {name: attempt for one in names for name, attempt in self._attempts([one]).items()}
             self._store.hset(keys.attempts(), {names[0]: "1"})
             return {names[0]: 1 if _is_due(self._store.zscore(keys.outbox(names[0]), names[0])) else None}
-        return {name: attempt.value if _is_due(since.value) else None for name, attempt, since in counts}
+        return {name: attempt.value if _is_due(since.value) else None for name, (attempt, since) in counts.items()}
 
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds, and note that its worker runs. Two round trips."""
@@ -314,19 +314,17 @@ class Outbox(Repository):
 
         Only of a job at its first attempt: if the store fails again during such a job, its lease stays until it ends.
         Two round trips."""
-        pipe = self._store.pipeline()
-        holder, attempts = pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            holder, attempts = pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)
         if holder.value == worker and attempts.value in {None, "1"}:
             self._store.unlink(keys.lease(name))
 
     def finish(self, names: Sequence[str]) -> None:
         """Remove finished jobs, with their attempt counts and leases. One round trip."""
-        pipe = self._store.pipeline()
-        for name in names:
-            self.queue_done(pipe, name)
-            self._queue_forget(pipe, name)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for name in names:
+                self.queue_done(pipe, name)
+                self._queue_forget(pipe, name)
 
     def forget(self, names: Sequence[str]) -> None:
         """Remove the attempt counts and leases of jobs that have left the outbox. One round trip, none for no job."""

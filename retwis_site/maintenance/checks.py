@@ -438,9 +438,8 @@ def move_away(store: Store, key: str) -> None:
 def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
     """Keep a member of `key` with its score, or a field with its value. What is kept of this name already stays. One
     round trip."""
-    pipe = store.pipeline()
-    queue_keep(pipe, key, name, value)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        queue_keep(pipe, key, name, value)
 
 
 def queue_keep(pipe: Pipe, key: str, name: bytes | str, value: bytes | float) -> None:

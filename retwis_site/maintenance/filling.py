@@ -79,12 +79,11 @@ class Filling:
     def _known(self, kind: SiteLines, lines: Sequence[Line]) -> list[Line]:
         """The lines without those that name an unknown or deleted user or post. A field that is left out, or 0, names
         nobody. At most one round trip."""
-        pipe = self._store.pipeline()
-        uids = {line[field] for line in lines for field in kind.users if line.get(field)}
-        pids = {line[field] for line in lines for field in kind.posts}
-        users = {uid: pipe.hmget(keys.user(uid), ("username", "deleted")) for uid in uids}
-        posts = {pid: pipe.hmget(keys.post(pid), ("user_id", "deleted")) for pid in pids}
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            uids = {line[field] for line in lines for field in kind.users if line.get(field)}
+            pids = {line[field] for line in lines for field in kind.posts}
+            users = {uid: pipe.hmget(keys.user(uid), ("username", "deleted")) for uid in uids}
+            posts = {pid: pipe.hmget(keys.post(pid), ("user_id", "deleted")) for pid in pids}
         known_users = {uid for uid, fields in users.items() if _exists(*fields.value)}
         known_posts = {pid for pid, fields in posts.items() if _exists(*fields.value)}
         return [
@@ -316,9 +315,8 @@ def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
     for server in source.servers():
         for names in server.scan_keys(matching("*"), AT_ONCE):
             named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
-            pipe = server.pipeline()
-            states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
-            pipe.execute()
+            with server.pipeline() as pipe:
+                states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
             right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
             yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 

@@ -268,11 +268,10 @@ class TimelineList:
         token = f"b{secrets.token_hex(4)}"
         if stale:
             self._store.unlink(self._key)
-        pipe = self._store.pipeline()
-        pipe.rpush(self._key, token)
-        if self._expires_after is not None:
-            pipe.expire(self._key, self._expires_after)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.rpush(self._key, token)
+            if self._expires_after is not None:
+                pipe.expire(self._key, self._expires_after)
         return token
 
     def _finish(self, token: str, merged: ListContent) -> bool:
@@ -280,11 +279,10 @@ class TimelineList:
 
         Both commands are for one key, so the server runs them in this order everywhere. When it refuses one of them,
         the list may have a `-H` without the ids: it is dropped."""
-        pipe = self._store.pipeline()
-        pipe.rpushx(self._key, [f"{token}:", *map(str, merged.ids)])
-        place = pipe.linsert_after(self._key, token, str(-merged.complete_down_to))
         try:
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                pipe.rpushx(self._key, [f"{token}:", *map(str, merged.ids)])
+                place = pipe.linsert_after(self._key, token, str(-merged.complete_down_to))
         except StoreRefused:
             self._store.unlink(self._key)
             raise
@@ -298,7 +296,7 @@ def remove_dead(store: Store, dead: Mapping[str, Sequence[int]]) -> None:
 
     A server without memory refuses the padding, and removes the ids all the same: so these lists are dropped, in one
     round trip more."""
-    pipe = store.pipeline()
+    pipe = store.pipeline()  # no block: pages call this, nearly always without any, and it takes two Python calls
     for key, pids in dead.items():
         pipe.rpushx(key, [PADDING] * len(pids))
         for pid in pids:

@@ -70,10 +70,10 @@ def newest_below(store: Store, parts: Iterable[str], before: int | None, number:
     rows = [row for _, row in found[:number]]
     if len(found) <= number:
         return rows, None
-    key, last, pipe = found[number - 1][0], integer(rows[-1][1]), store.pipeline()
-    of_last = pipe.zrevrangebyscore_withscores(key, str(last), str(last), 0, AT_ONCE)
-    below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
-    pipe.execute()
+    key, last = found[number - 1][0], integer(rows[-1][1])
+    with store.pipeline() as pipe:
+        of_last = pipe.zrevrangebyscore_withscores(key, str(last), str(last), 0, AT_ONCE)
+        below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
     is_last = not below.value and found[-1][0] == key  # else a part behind it has rows
     return [*(row for row in rows if row[1] > last), *of_last.value], None if is_last else last
 
@@ -105,17 +105,16 @@ def remove_members(store: Store, key: str, members: Iterable[str]) -> None:
 def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:
     """The first members of many sorted sets, named by ids: at most AT_ONCE rows (id, member) together. Two round trips;
     one when all sets are empty."""
-    pipe = store.pipeline()
-    sizes = [(number, key, pipe.zcard(key)) for number, key in keys_of.items()]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        sizes = [(number, key, pipe.zcard(key)) for number, key in keys_of.items()]
     room = AT_ONCE
     asked: list[tuple[int, Reply[list[str]]]] = []
-    for number, key, size in sizes:
-        some = min(size.value, room)
-        if some:
-            asked.append((number, pipe.zrange(key, 0, some - 1)))
-        room -= some
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for number, key, size in sizes:
+            some = min(size.value, room)
+            if some:
+                asked.append((number, pipe.zrange(key, 0, some - 1)))
+            room -= some
     return [(number, member) for number, members in asked for member in members.value]
 
 

@@ -1,7 +1,8 @@
 """The store client: the one place where commands leave the process.
 
 `connect()` returns the process's `Store`. Its methods are the commands of `commands.py`, one round trip each.
-`store.pipeline()` returns a `Pipe` with the same methods: it queues them, and `execute()` sends them in one round trip.
+`store.pipeline()` returns a `Pipe` with the same methods: it queues them. `execute()`, or the end of a `with` block,
+sends them in one round trip.
 Each queued command returns a handle of its reply: no code finds a reply by its place.
 `recorder.py` records every round trip.
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import dropwhile
 from operator import itemgetter
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import redis
 from django.conf import settings
@@ -67,11 +68,19 @@ class Batch:
 class Pipe(Commands):
     """Queues commands, to send them together. Each returns a `Reply`, whose `value` is set by `execute`.
 
-    It is no transaction: other clients' commands may run between its own."""
+    It is no transaction: other clients' commands may run between its own. A block sends what was queued in it at its
+    end, in one round trip, and nothing when it raises: `with store.pipeline() as pipe:`."""
 
     def __init__(self, store: "Store") -> None:
         self._store = store
         self._batch = Batch()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None:
+            self.execute()
 
     def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
         reply: Reply[Any] = Reply()
@@ -367,10 +376,9 @@ def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]
 
 def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
     """Send what `queue` queues for each of them. One round trip; none without any."""
-    pipe = store.pipeline()
-    for one in some:
-        queue(pipe, one)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for one in some:
+            queue(pipe, one)
 
 
 def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[str]:
@@ -379,15 +387,14 @@ def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[st
 
     No command removes a field only if it has a text. So each is read in the round trip that removes it, and another
     text is put back, unless a newer one is there."""
-    pipe = store.pipeline()
-    removed = {name: pipe.hget(key, name) for name in read}
-    for name in read:
-        pipe.hdel(key, name)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        removed = {name: pipe.hget(key, name) for name in read}
+        for name in read:
+            pipe.hdel(key, name)
     others = {name: text for name, reply in removed.items() if (text := reply.value) is not None and text != read[name]}
-    for name, text in others.items():
-        pipe.hsetnx(key, name, text)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for name, text in others.items():
+            pipe.hsetnx(key, name, text)
     return [*others]
 
 

@@ -1,7 +1,7 @@
 """What a page asks the store, and how it reads the replies: handles, questions and readers.
 
-`followers = pipe.zcard(key)` queues a command and returns its handle; after `pipe.execute()` the number is
-`followers.value`. A page queues up to 60 commands, so a handle is one small object.
+`followers = pipe.zcard(key)` queues a command and returns its handle; after `pipe.execute()`, or the `with` block of
+the pipe, the number is `followers.value`. A page queues up to 60 commands, so a handle is one small object.
 
 A reader is a generator: what it asks stands in the order in which it is asked. Each `yield` is a round trip.
 

@@ -89,13 +89,12 @@ def examine(store: Store) -> StoreState:
 def _stored(store: Store, names: Sequence[str]) -> list[str | None]:
     """What these strings hold; None for a key of the wrong type too. Else no process could begin, `doctor --fix`
     neither, which moves such a key away."""
-    pipe = store.pipeline()
-    texts = [pipe.get(name) for name in names]
     try:
-        pipe.execute()
+        with store.pipeline() as pipe:
+            texts = [pipe.get(name) for name in names]
     except StoreRefused:
-        types = [pipe.type(name) for name in names]
-        pipe.execute()
+        with store.pipeline() as pipe:
+            types = [pipe.type(name) for name in names]
         right = [name for name, found in zip(names, types, strict=True) if found.value in {"string", "none"}]
         if len(right) == len(names):
             raise
@@ -106,27 +105,25 @@ def _stored(store: Store, names: Sequence[str]) -> list[str | None]:
 def looks_official(store: Store) -> bool:
     """Whether most names are missing from `users_by_name`, or the newest posts of `timeline` from all `updates:`: only
     this site has both keys. Up to three round trips."""
-    pipe = store.pipeline()
-    names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
-    timeline = keys.timeline.whatever_shards()[0]
-    newest = pipe.lrange(timeline, 0, SAMPLE - 1)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
+        timeline = keys.timeline.whatever_shards()[0]
+        newest = pipe.lrange(timeline, 0, SAMPLE - 1)
     if indexed.value < names.value / 2:
         return True
-    posts = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(timeline, newest.value)]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        posts = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(timeline, newest.value)]
     written = [(pid, stored_id(keys.post(pid), author.value)) for pid, author in posts]
-    scores = [pipe.zscore(keys.updates(author), str(pid)) for pid, author in written if author]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        scores = [pipe.zscore(keys.updates(author), str(pid)) for pid, author in written if author]
     return bool(scores) and all(score.value is None for score in scores)
 
 
 def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
     """The passwords of these users. One round trip; one for each more when a key of them has the wrong type."""
-    pipe = store.pipeline()
-    passwords = [pipe.hget(keys.user(uid), "password") for uid in uids]
     try:
-        pipe.execute()
+        with store.pipeline() as pipe:
+            passwords = [pipe.hget(keys.user(uid), "password") for uid in uids]
     except StoreRefused:
         return [password for uid in uids for password in ([] if len(uids) == 1 else _passwords(store, [uid]))]
     return [password.value for password in passwords]

@@ -291,13 +291,13 @@ class StoreFigures(Collector):
 
 
 def _of_site(store: Store) -> Iterator[Metric]:
-    pipe, now = store.pipeline(), int(time.time())
-    users, sessions = pipe.hlen(keys.users()), pipe.hlen(keys.auths())
-    counter, ranges = pipe.get(keys.next_post_id()), pipe.hgetall(keys.search_index())
-    jobs = [pipe.zcard(key) for key in keys.outbox.all()]
-    first = [pipe.zrange_withscores(key, 0, 0) for key in keys.outbox.all()]
-    dead, seen = pipe.zcard(keys.set_aside()), pipe.get(keys.worker_seen())
-    pipe.execute()
+    now = int(time.time())
+    with store.pipeline() as pipe:
+        users, sessions = pipe.hlen(keys.users()), pipe.hlen(keys.auths())
+        counter, ranges = pipe.get(keys.next_post_id()), pipe.hgetall(keys.search_index())
+        jobs = [pipe.zcard(key) for key in keys.outbox.all()]
+        first = [pipe.zrange_withscores(key, 0, 0) for key in keys.outbox.all()]
+        dead, seen = pipe.zcard(keys.set_aside()), pipe.get(keys.worker_seen())
     yield _gauge("retwis_users", "Users.", users.value)
     yield _gauge("retwis_sessions", "Sessions that were not ended, about.", sessions.value)
     by_time = [parse_number(number) or 0 for name, number in ranges.value.items() if name.startswith(POSTS)]

@@ -15,11 +15,9 @@ MUTANTS = [
     Mutant(
         f"registration: {JOINS}",
         "accounts/users/accounts.py",
-        """        pipe.execute()
-        if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
+        """        if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
 """,
-        """        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
+        """            deleted = pipe.hget(keys.user(uid), "deleted")
         if deleted.value is not None:
 """,
         (f"{DELETED}[her registration is finished]",),
@@ -27,13 +25,11 @@ MUTANTS = [
     Mutant(
         f"display name: {JOINS}",
         "accounts/users/names.py",
-        """            pipe.execute()
-            return seen
+        """            return seen
 
         reconcile(self.stored(old), self.stored, write)
 """,
-        """            asked.update((uid, pipe.hmget(keys.user(uid), StoredNames._fields)) for uid in seen)
-            pipe.execute()
+        """                asked.update((uid, pipe.hmget(keys.user(uid), StoredNames._fields)) for uid in seen)
             return seen
 
         asked = {}
@@ -102,14 +98,12 @@ MUTANTS = [
     Mutant(
         f"old password: {EARLY}",
         "accounts/signing_in/sessions/repository.py",
-        """        pipe.hsetnx(keys.user(uid), "password", password)
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
+        """            pipe.hsetnx(keys.user(uid), "password", password)
+            deleted = pipe.hget(keys.user(uid), "deleted")
 """,
-        """        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
-        pipe.hsetnx(keys.user(uid), "password", password)
-        pipe.execute()
+        """            deleted = pipe.hget(keys.user(uid), "deleted")
+            pipe.execute()
+            pipe.hsetnx(keys.user(uid), "password", password)
 """,
         (f"{DELETED}[her old password is replaced]",),
     ),
@@ -123,12 +117,10 @@ MUTANTS = [
     Mutant(
         f"invitation: {EARLY}",
         "accounts/joining/joining.py",
-        """        taken = pipe.zcard(key)
-        pipe.execute()
+        """            taken = pipe.zcard(key)
         if taken.value > invitation.uses:
 """,
-        """        taken = self._store.zcard(key)
-        pipe.execute()
+        """            taken = self._store.zcard(key)
         if taken >= invitation.uses:
 """,
         (f"{JOINING}::test_an_invitation_lets_in_as_many_as_it_says",),

@@ -128,14 +128,12 @@ MUTANTS = [
     Mutant(
         f"role: {EARLY}",
         "accounts/community/acts.py",
-        """        pipe.hset(keys.staff(), {mark: str(uid)})
-        stored = pipe.hgetall(keys.staff())
-        pipe.execute()
+        """            pipe.hset(keys.staff(), {mark: str(uid)})
+            stored = pipe.hgetall(keys.staff())
 """,
-        """        stored = pipe.hgetall(keys.staff())
-        pipe.execute()
-        pipe.hset(keys.staff(), {mark: str(uid)})
-        pipe.execute()
+        """            stored = pipe.hgetall(keys.staff())
+            pipe.execute()
+            pipe.hset(keys.staff(), {mark: str(uid)})
 """,
         (MIDDLE, *ROLES),
     ),
@@ -178,9 +176,9 @@ MUTANTS = [
         "timeline/moderation/reports.py",
         """        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        pipe = self._store.pipeline()  # read after the write
-        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
-        pipe.execute()
+        with self._store.pipeline() as pipe:  # read after the write
+            decision = pipe.hget(keys.report(rid), "decision")
+            mark = pipe.hget(keys.post(report.about.pid or 0), "deleted")
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
@@ -192,9 +190,9 @@ MUTANTS = [
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        pipe = self._store.pipeline()
-        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            decision = pipe.hget(keys.report(rid), "decision")
+            mark = pipe.hget(keys.post(report.about.pid or 0), "deleted")
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
@@ -206,10 +204,10 @@ MUTANTS = [
         f"report in the queue: {JOINS}",
         "timeline/moderation/reports.py",
         """        self._store.zadd(keys.reports(), {str(rid): rid})
-        pipe = self._store.pipeline()  # read after the write
+        with self._store.pipeline() as pipe:  # read after the write
 """,
-        """        pipe = self._store.pipeline()
-        pipe.zadd(keys.reports(), {str(rid): rid})
+        """        with self._store.pipeline() as pipe:
+            pipe.zadd(keys.reports(), {str(rid): rid})
 """,
         (MIDDLE, *REPORTS),
     ),

@@ -33,8 +33,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOINS}",
         "timeline/posts/delivery.py",
-        "        pipe.execute()\n        asked = ask_look(pipe, written or",
-        "        asked = ask_look(pipe, written or",
+        "        with self._store.pipeline() as pipe:\n            asked = ask_look(pipe, written or",
+        "            asked = ask_look(pipe, written or",
         (MIDDLE,),
     ),
     Mutant(
@@ -47,11 +47,9 @@ MUTANTS = [
     Mutant(
         f"edit: {JOINS}",
         "timeline/posts/repository.py",
-        """            pipe.execute()
-            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
+        """            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
 """,
-        """            look = ask_look(pipe, {pid: now})
-            pipe.execute()
+        """                look = ask_look(pipe, {pid: now})
             settling.agree({pid: now}, look.value)
 """,
         (MIDDLE,),
@@ -59,9 +57,9 @@ MUTANTS = [
     Mutant(
         f"edit: {JOB_FIRST}",
         "timeline/posts/repository.py",
-        "            settling, pipe = Settling(job.store), job.store.pipeline()\n",
+        "            settling = Settling(job.store)\n",
         """            job.done()
-            settling, pipe = Settling(job.store), job.store.pipeline()
+            settling = Settling(job.store)
 """,
         (KILLED,),
     ),
@@ -69,13 +67,13 @@ MUTANTS = [
         "edit: the hash has the new mentions before the notices of the old ones go",
         "timeline/posts/repository.py",
         """            PostNotices(job.store).remove_mentions(cause, told)
-            settling, pipe = Settling(job.store), job.store.pipeline()
-            settling.queue(pipe, pid, now, before)
-            pipe.execute()
+            settling = Settling(job.store)
+            with job.store.pipeline() as pipe:
+                settling.queue(pipe, pid, now, before)
 """,
-        """            settling, pipe = Settling(job.store), job.store.pipeline()
-            settling.queue(pipe, pid, now, before)
-            pipe.execute()
+        """            settling = Settling(job.store)
+            with job.store.pipeline() as pipe:
+                settling.queue(pipe, pid, now, before)
             PostNotices(job.store).remove_mentions(cause, told)
 """,
         (EDIT_KILLED,),
@@ -90,14 +88,19 @@ MUTANTS = [
     Mutant(
         f"standing: {JOINS}",
         "timeline/posts/settling.py",
-        """            pipe.execute()
+        """            with self._store.pipeline() as pipe:
+                for pid, now in changed.items():
+                    self.queue(pipe, pid, now, last.get(pid))
             last.update(changed)
             return changed
 
         def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             look = answer(self._store, ask_look, changed)
 """,
-        """            last.update(changed)
+        """            pipe = self._store.pipeline()
+            for pid, now in changed.items():
+                self.queue(pipe, pid, now, last.get(pid))
+            last.update(changed)
             pipes.append(pipe)
             return changed
 
@@ -172,11 +175,9 @@ MUTANTS = [
     Mutant(
         f"restored posts: {JOINS}",
         "timeline/account_data/restoring.py",
-        """        pipe.execute()
-        if leased.hget(keys.user(self._uid), "deleted") is not None:
+        """        if leased.hget(keys.user(self._uid), "deleted") is not None:
 """,
-        """        deleted = pipe.hget(keys.user(self._uid), "deleted")
-        pipe.execute()
+        """            deleted = pipe.hget(keys.user(self._uid), "deleted")
         if deleted.value is not None:
 """,
         (f"{DELETED}[she is restored]",),
@@ -184,9 +185,21 @@ MUTANTS = [
     Mutant(
         "index: the note joins the round trip that writes the records",
         "timeline/search/index.py",
-        """            self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
+        """        if unfinished.value is not None and terms:
+            self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
+        divided: dict[Range, Terms] = {}
+        for pid, of_post in terms.items():
+            divided.setdefault(ranges.of(pid), {})[pid] = of_post
+        counted = {}
+        with self._store.pipeline() as pipe:
 """,
-        """            pipe.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
+        """        divided: dict[Range, Terms] = {}
+        for pid, of_post in terms.items():
+            divided.setdefault(ranges.of(pid), {})[pid] = of_post
+        counted = {}
+        with self._store.pipeline() as pipe:
+            if unfinished.value is not None and terms:
+                pipe.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
 """,
         REINDEX,
     ),

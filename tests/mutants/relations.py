@@ -65,15 +65,13 @@ MUTANTS = [
         EDGES,
         """        for effect in self._relation.effects:
             effect.withdraw(self._store, refused)
-        pipe = self._store.pipeline()
-        for edge, score in refused.items():
-            self._queue_removal(pipe, edge, score)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for edge, score in refused.items():
+                self._queue_removal(pipe, edge, score)
 """,
-        """        pipe = self._store.pipeline()
-        for edge, score in refused.items():
-            self._queue_removal(pipe, edge, score)
-        pipe.execute()
+        """        with self._store.pipeline() as pipe:
+            for edge, score in refused.items():
+                self._queue_removal(pipe, edge, score)
         for effect in self._relation.effects:
             effect.withdraw(self._store, refused)
 """,

@@ -33,7 +33,7 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import LEASE, OWNER_GIVES_UP, READ_AT_ONCE, Claim, LongLease, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first, remove_members
 from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
@@ -421,22 +421,21 @@ class Restoring:
         pids = {id(post): pid for pid, post in claimed.items()}
         for post in posts:
             Pictures(leased).keep(Mark("post", self._uid, pids[id(post)]), post.media.digests)
-        pipe = leased.pipeline()
-        for post in posts:
-            if post.texts:
-                pipe.hset(keys.edits(pids[id(post)]), {str(since): text for since, text in post.texts})
-        pipe.execute()
-        for post in posts:
-            pid = pids[id(post)]
-            self.conversation.has(post.pid, pid)
-            fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
-            if post.texts:
-                fields["edited"] = str(post.texts[-1].since)
-            if post.language:
-                fields["language"] = post.language
-            fields |= media_field(post.media) | link_fields(self.conversation.links(pid, post))
-            pipe.hset(keys.post(pid), fields)
-        pipe.execute()
+        with leased.pipeline() as pipe:
+            for post in posts:
+                if post.texts:
+                    pipe.hset(keys.edits(pids[id(post)]), {str(since): text for since, text in post.texts})
+        with leased.pipeline() as pipe:
+            for post in posts:
+                pid = pids[id(post)]
+                self.conversation.has(post.pid, pid)
+                fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
+                if post.texts:
+                    fields["edited"] = str(post.texts[-1].since)
+                if post.language:
+                    fields["language"] = post.language
+                fields |= media_field(post.media) | link_fields(self.conversation.links(pid, post))
+                pipe.hset(keys.post(pid), fields)
 
     def _list(self, leased: Store, bodies: Mapping[int, str]) -> bool:
         """Add posts (their texts, by id) to `updates:`, the commit, and then to the threads, quotes and tags in which
@@ -445,19 +444,17 @@ class Restoring:
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
-        pids, pipe = [*bodies], leased.pipeline()
-        pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
-        for pid in pids:
-            leave_to_the_index(pipe, pid)
-            if pid > self._counted:  # a counted id is found by counting down
-                self._ids.queue_as_recent(pipe, pid)
-        pipe.execute()
+        pids = [*bodies]
+        with leased.pipeline() as pipe:
+            pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
+            for pid in pids:
+                leave_to_the_index(pipe, pid)
+                if pid > self._counted:  # a counted id is found by counting down
+                    self._ids.queue_as_recent(pipe, pid)
         if leased.hget(keys.user(self._uid), "deleted") is not None:
             mark_deleted(leased, pids)
             Settling(leased).settle(pids)  # the jobs of the posts stay in the outbox
-            for pid in pids:
-                pipe.zrem(keys.updates(self._uid), str(pid))
-            pipe.execute()
+            remove_members(leased, keys.updates(self._uid), map(str, pids))
             return False
         Settling(leased).settle(pids)
         Delivery(self._store).drop_homes_of_tags({tag for body in bodies.values() for tag in tags_in(body)})

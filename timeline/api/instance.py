@@ -64,9 +64,8 @@ def _about() -> tuple[SiteNumbers, Site]:
     """How large the site is, and its words. Nobody's token is checked: Mastodon answers here when it has ended, and
     Mastodon.py asks before each first call. One round trip; once an hour and process six or more besides."""
     store = connect()
-    pipe = store.pipeline()
-    site, people, posts = ask_site(pipe), ask_how_many(pipe), ask_given_out(pipe)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        site, people, posts = ask_site(pipe), ask_how_many(pipe), ask_given_out(pipe)
     known = _looked_at.get_or_make("", lambda: SiteNumbers(0, how_many_timed(store), *_active_people(store)))
     return known._replace(people=people.value, posts=posts.value + known.posts), site.value
 

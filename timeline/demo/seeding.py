@@ -364,10 +364,9 @@ def write(store: Store, batch: list[SeedWrite]) -> None:
 
 def is_used(store: Store) -> bool:
     """Whether the store has a user, or the user counter that a killed seeding has left. One round trip."""
-    pipe = store.pipeline()
-    users = pipe.hlen(keys.users())
-    counter = pipe.get(keys.next_user_id())
-    pipe.execute()
+    with store.pipeline() as pipe:
+        users = pipe.hlen(keys.users())
+        counter = pipe.get(keys.next_user_id())
     return bool(users.value) or counter.value is not None
 
 
@@ -376,7 +375,6 @@ def set_counters(store: Store, plan: Plan) -> None:
     has given out an id since the store was looked at: two communities would be mixed."""
     if store.incr(keys.next_user_id()) != 1:
         raise NotDone("Another `seed`, or a registration, was faster in this store. Leave the store to that one.")
-    pipe = store.pipeline()
-    pipe.set(keys.next_user_id(), str(plan.users))
-    pipe.set(keys.next_post_id(), str(plan.posts))
-    pipe.execute()
+    with store.pipeline() as pipe:
+        pipe.set(keys.next_user_id(), str(plan.users))
+        pipe.set(keys.next_post_id(), str(plan.posts))

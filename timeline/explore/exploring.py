@@ -212,17 +212,16 @@ def _candidates(posts: Iterable[Record]) -> list[str]:
 
 def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequence[str]) -> Mapping[str, list[Week]]:
     """The use of each tag in each week, the last week first: by people whom everyone sees. Three round trips."""
-    pipe = store.pipeline()
-    asked = [
-        (
-            tag,
-            [pipe.zcount(key, low, high) for key in (keys.tag(tag), keys.unseen(keys.tag(tag)))],
-            pipe.zrevrangebyscore(keys.tag(tag), high, low, READ_OF_A_WEEK),
-        )
-        for tag in tags
-        for high, low in zip(highs, lows, strict=False)
-    ]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        asked = [
+            (
+                tag,
+                [pipe.zcount(key, low, high) for key in (keys.tag(tag), keys.unseen(keys.tag(tag)))],
+                pipe.zrevrangebyscore(keys.tag(tag), high, low, READ_OF_A_WEEK),
+            )
+            for tag in tags
+            for high, low in zip(highs, lows, strict=False)
+        ]
     read = [(tag, posts, stored_ids(keys.tag(tag), pids.value)) for tag, posts, pids in asked]
     authors = _authors(store, {pid for _, _, pids in read for pid in pids})
     used: dict[str, list[Week]] = {}

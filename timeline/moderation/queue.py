@@ -308,9 +308,8 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
     """Those of these posts that stand and that this person has written. One round trip. Raises AccountDeleted, also
     before a worker has removed them."""
-    pipe = store.pipeline()
-    deleted, posts = pipe.hget(keys.user(uid), "deleted"), [ask_post(pipe, pid) for pid in pids]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        deleted, posts = pipe.hget(keys.user(uid), "deleted"), [ask_post(pipe, pid) for pid in pids]
     if deleted.value is not None:
         raise AccountDeleted(str(uid))
     found = [one.value for one in posts if one.value is not None]

@@ -187,9 +187,9 @@ class Reports(Repository):
         rid, whom = report.rid, report.about.whom
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
-        pipe = self._store.pipeline()  # read after the write
-        decision, mark = pipe.hget(keys.report(rid), "decision"), pipe.hget(keys.post(report.about.pid or 0), "deleted")
-        pipe.execute()
+        with self._store.pipeline() as pipe:  # read after the write
+            decision = pipe.hget(keys.report(rid), "decision")
+            mark = pipe.hget(keys.post(report.about.pid or 0), "deleted")
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
@@ -295,14 +295,13 @@ def close(store: Store, reports: Sequence[Report]) -> None:
     """Take decided reports about one person (at least one) out of the queue, and give the claims on their things back.
     One round trip, two with pictures; can run twice."""
     Pictures(store).release(reports[0].about.whom, {digest for one in reports for digest in one.about.media.digests})
-    pipe = store.pipeline()
-    for one in reports:
-        pipe.zrem(keys.reports(), str(one.rid))
-        if one.who is not None:
-            key, score = keys.reports_by(one.who), str(one.rid)
-            pipe.zremrangebyscore(key, score, score)
-            pipe.zadd(key, {f"{one.about.thing}:{one.rid}": one.rid})
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for one in reports:
+            pipe.zrem(keys.reports(), str(one.rid))
+            if one.who is not None:
+                key, score = keys.reports_by(one.who), str(one.rid)
+                pipe.zremrangebyscore(key, score, score)
+                pipe.zadd(key, {f"{one.about.thing}:{one.rid}": one.rid})
 
 
 def forget(store: Store, report: Report) -> None:
@@ -481,11 +480,10 @@ class Deciding(Repository):
         """Decide reports about one person, tell those who have made them, and close them."""
         if not reports:
             return
-        pipe = self._store.pipeline()
-        for one in reports:
-            if one.decision is None:
-                pipe.hsetnx(keys.report(one.rid), "decision", act.line())
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for one in reports:
+                if one.decision is None:
+                    pipe.hsetnx(keys.report(one.rid), "decision", act.line())
         _tell(self._store, [(one, one.who) for one in reports if one.who not in (None, act.by)], act.when)
         close(self._store, reports)
 
@@ -576,16 +574,15 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     account is deleted.
 
     A notice of a deleted account, or about one, goes again: a worker may have removed the others before."""
-    pipe = store.pipeline()
-    for report, uid in told:
-        queue_add(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid), when)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for report, uid in told:
+            queue_add(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid), when)
     people = {one for report, uid in told for one in (uid, report.about.whom)}
     deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
-    for report, uid in told:
-        if deleted[uid] is not None or deleted[report.about.whom] is not None:
-            queue_remove(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid))
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for report, uid in told:
+            if deleted[uid] is not None or deleted[report.about.whom] is not None:
+                queue_remove(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid))
 
 
 def finish_report(store: Store, claim: Claim) -> bool:

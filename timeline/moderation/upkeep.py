@@ -147,11 +147,10 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     key = keys.reports_by(uid)
     for members in emptied(store, key):
         scores = store.zmscore(key, members)
-        pipe = store.pipeline()
-        for rid in (integer(score) for score in scores if score is not None):
-            for field in ("who", "note"):
-                pipe.hdel(keys.report(rid), field)
-        pipe.execute()
+        with store.pipeline() as pipe:
+            for rid in (integer(score) for score in scores if score is not None):
+                for field in ("who", "note"):
+                    pipe.hdel(keys.report(rid), field)
         remove_members(store, key, members)
         yield
 

@@ -447,9 +447,8 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             note_changed(request, response, pid)
             return response
     answered = found[0].answered if found else 0
-    pipe = store.pipeline()
-    asked, hiding = queue.ask_names(pipe, {author, answered} - {0}), ask_hiding(pipe, me.uid, author)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        asked, hiding = queue.ask_names(pipe, {author, answered} - {0}), ask_hiding(pipe, me.uid, author)
     names, is_seen = asked.value, bool(Users(store).people({author})) and not hiding.value.blocks.theirs
     context = {"form": form, "name": names[author], "pid": pid, "post": next(iter(found), None), "is_seen": is_seen}
     context["answered"] = names.get(answered, "")

@@ -172,13 +172,12 @@ class Notifications(Repository):
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
         people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
-        pipe = self._store.pipeline()
-        reader = PostReader(self._store, viewer, acted=acted)
-        reading = begun(reader.reading(pipe, list(pids)))
-        people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
-        reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])
-        acts = {one.what: ask_told(pipe, owner.uid, one.what) for one in groups if one.kind is NoticeKind.SANCTION}
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            reader = PostReader(self._store, viewer, acted=acted)
+            reading = begun(reader.reading(pipe, list(pids)))
+            people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
+            reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])
+            acts = {one.what: ask_told(pipe, owner.uid, one.what) for one in groups if one.kind is NoticeKind.SANCTION}
         posts = {post.pid: post for post in rest(pipe, reading).posts}
         unseen = rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
         hidden = reader.hidden() | unseen

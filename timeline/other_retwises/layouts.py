@@ -408,9 +408,8 @@ class Twtr(Layout):
 
     def _new(self, kinds: Sequence[str], follows: list[Follow]) -> list[Follow]:
         """Those that are in no set of these kinds."""
-        pipe = self._source.pipeline()
-        asked = [[pipe.send("SISMEMBER", f"twtr:{one}:{kind}", other) for kind in kinds] for one, other in follows]
-        pipe.execute()
+        with self._source.pipeline() as pipe:
+            asked = [[pipe.send("SISMEMBER", f"twtr:{one}:{kind}", other) for kind in kinds] for one, other in follows]
         return [follow for follow, known in zip(follows, asked, strict=True) if not any(reply.value for reply in known)]
 
     def _edges(self, follows: list[Follow]) -> Iterator[ForeignEdge]:
@@ -451,12 +450,11 @@ class Twtr(Layout):
         return found
 
     def _read(self, owned: list[tuple[int, str]]) -> list[SourcePost]:
-        pipe = self._source.pipeline()
-        asked = [
-            (pid, name, pipe.get(f"twtr:{name}:post:{pid}"), pipe.get(f"twtr:{name}:post:{pid}:created_at"))
-            for pid, name in owned
-        ]
-        pipe.execute()
+        with self._source.pipeline() as pipe:
+            asked = [
+                (pid, name, pipe.get(f"twtr:{name}:post:{pid}"), pipe.get(f"twtr:{name}:post:{pid}:created_at"))
+                for pid, name in owned
+            ]
         posts = []
         for pid, name, text, created_at in asked:
             if text.value is None:

@@ -119,14 +119,13 @@ class FollowPages:
         """The rows of `owner` with the people of `ask_listed`, and whether each follows `me`. One round trip; none
         without rows."""
         uids, is_own = [uid for uid, _ in rows], me == owner
-        pipe = self._store.pipeline()
-        # On their own pages viewers also see whom they mute, to unmute or unfollow them.
-        listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
-        asked_muted = ask_standing(pipe, MUTE, me, uids if is_own else ())
-        # On the viewer's own followers page every row follows the viewer, so no row says it.
-        all_follow = is_own and self._is_of_followers
-        follow_me = ask_among(pipe, keys.followers, me, () if all_follow else uids)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            # On their own pages viewers also see whom they mute, to unmute or unfollow them.
+            listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
+            asked_muted = ask_standing(pipe, MUTE, me, uids if is_own else ())
+            # On the viewer's own followers page every row follows the viewer, so no row says it.
+            all_follow = is_own and self._is_of_followers
+            follow_me = ask_among(pipe, keys.followers, me, () if all_follow else uids)
         muted, my_followers = asked_muted.value, follow_me.value
         people = {uid: replace(one, muted=uid in muted) for uid, one in listed.value.items()}
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]

@@ -330,16 +330,17 @@ class Suggestions(Repository):
 
     def _candidates(self, me: int | None, count: int, first: Collection[int] = ()) -> Candidates:
         """At most `count`. At most three round trips."""
-        pipe = self._store.pipeline()
-        following = None if me is None else pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
-        most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
-        newest = pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            following = None if me is None else pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
+            most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
+            newest = pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
         followed = [] if me is None or following is None else stored_ids(keys.following(me), following.value)
-        voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
-        unseen = {key: pipe.zrange(key, 0, MOST_UNSEEN - 1) for key in map(keys.unseen, map(keys.following, followed))}
-        owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
+            unseen = {
+                key: pipe.zrange(key, 0, MOST_UNSEEN - 1) for key in map(keys.unseen, map(keys.following, followed))
+            }
+            owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
         voted = {voter: stored_ids(keys.following(voter), members.value) for voter, members in voters.items()}
         votes = Counter(chain.from_iterable(voted.values()))
         for key, members in unseen.items():
@@ -357,10 +358,9 @@ class Suggestions(Repository):
     def _in_order(self, me: int, candidates: list[int], votes: Counter[int], first: Collection[int]) -> list[int]:
         """The candidates that `me` does not follow and that no list leaves out for `me`, the best first; equals stay in
         their order. One round trip."""
-        pipe = self._store.pipeline()
-        followed, hidden = ask_followed(pipe, me, candidates), ask_hidden(pipe, me, candidates)
-        counts = pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in candidates])
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            followed, hidden = ask_followed(pipe, me, candidates), ask_hidden(pipe, me, candidates)
+            counts = pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in candidates])
         followers = dict(zip(candidates, counts.value, strict=True))
         left_out = followed.value | hidden.value
         rest = [uid for uid in candidates if uid not in left_out]
@@ -380,12 +380,11 @@ class Suggestions(Repository):
         hidden, and people whom `me` follows by now or lists leave out for `me`. At most one round trip."""
         if not candidates:
             return []
-        pipe = self._store.pipeline()
-        uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
-        users = {uid: ask_user(pipe, uid) for uid in uids}
-        followers = {uid: ask_number(pipe, keys.followers(uid)) for uid in candidates}
-        asked_hidden, asked_followed = ask_hidden(pipe, me, uids), ask_followed(pipe, me, candidates)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
+            users = {uid: ask_user(pipe, uid) for uid in uids}
+            followers = {uid: ask_number(pipe, keys.followers(uid)) for uid in candidates}
+            asked_hidden, asked_followed = ask_hidden(pipe, me, uids), ask_followed(pipe, me, candidates)
         hidden, followed = asked_hidden.value, asked_followed.value
         known = {uid: user for uid, answer in users.items() if uid not in hidden and (user := answer.value)}
         return [

@@ -398,10 +398,9 @@ class ListingChecks(Searcher):
 
     def _wrong_posts(self, pids: Sequence[int]) -> list[Written]:
         """Three round trips."""
-        pipe = self._store.pipeline()
-        look = settling.ask_look(pipe, settling.authors_of(self._store, pids))
-        seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            look = settling.ask_look(pipe, settling.authors_of(self._store, pids))
+            seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         misplaced = answers(self._store, _ask_misplaced, look.value.seen.items())
         return [
             Written(pid, seen.author)

@@ -164,18 +164,17 @@ class Delivery(Repository):
         round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
         gone: `cleanup` took it for an orphan while an old form was sent again.
         """
-        pipe = self._store.pipeline()
-        pipe.zadd(keys.updates(uid), {str(pid): pid})
-        post_ids(self._store).queue_as_recent(pipe, pid)
-        leave_to_the_index(pipe, pid)
-        for now in written.values():
-            Settling(self._store).queue(pipe, pid, now)
-        pipe.execute()
-        asked = ask_look(pipe, written or written_by(uid, [pid]))
-        account_deleted = pipe.hget(keys.user(uid), "deleted")
-        tags = [tag for now in written.values() for tag in tags_in(now.text)]
-        choosers = {tag: pipe.zrange(keys.homes_of_tag(tag), 0, settings.DELIVER_INLINE_LIMIT) for tag in tags}
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.zadd(keys.updates(uid), {str(pid): pid})
+            post_ids(self._store).queue_as_recent(pipe, pid)
+            leave_to_the_index(pipe, pid)
+            for now in written.values():
+                Settling(self._store).queue(pipe, pid, now)
+        with self._store.pipeline() as pipe:
+            asked = ask_look(pipe, written or written_by(uid, [pid]))
+            account_deleted = pipe.hget(keys.user(uid), "deleted")
+            tags = [tag for now in written.values() for tag in tags_in(now.text)]
+            choosers = {tag: pipe.zrange(keys.homes_of_tag(tag), 0, settings.DELIVER_INLINE_LIMIT) for tag in tags}
         look = asked.value
         now = look.seen[pid]
         if now.exists and not now.deleted:
@@ -199,13 +198,12 @@ class Delivery(Repository):
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
-        pipe = self._store.pipeline()
-        home = pipe.lpushx(keys.home(uid), str(pid))
-        timeline = pipe.lpush(keys.timeline(pid), str(pid))
-        pipe.execute()
-        queue_cut(pipe, keys.home(uid), home.value)
-        queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            home = pipe.lpushx(keys.home(uid), str(pid))
+            timeline = pipe.lpush(keys.timeline(pid), str(pid))
+        with self._store.pipeline() as pipe:
+            queue_cut(pipe, keys.home(uid), home.value)
+            queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
 
     def push_to_followers(self, uid: int, pid: int) -> Iterator[int]:
         """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
@@ -242,16 +240,15 @@ class Delivery(Repository):
         before: its author, their followers, and who have chosen a tag that comes first. A list that had the id twice
         would reach less far back. Returns the number of homes. Two round trips, one more where homes are cut; none
         without anyone."""
-        pipe = self._store.pipeline()
-        asked = {
-            tag: [
-                pipe.zmscore(key, [*map(str, readers)])
-                for key in (keys.followers(uid), *map(keys.homes_of_tag, tags[: tags.index(tag)]))
-            ]
-            for tag, readers in by_tags.items()
-            if readers
-        }
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            asked = {
+                tag: [
+                    pipe.zmscore(key, [*map(str, readers)])
+                    for key in (keys.followers(uid), *map(keys.homes_of_tag, tags[: tags.index(tag)]))
+                ]
+                for tag, readers in by_tags.items()
+                if readers
+            }
         others = [
             reader
             for tag, scores in asked.items()
@@ -260,10 +257,10 @@ class Delivery(Repository):
         ]
         homes = keys.home.of_each(others)
         if homes:
-            lengths = pipe.lpushx_each(homes, str(pid))
-            pipe.execute()
-            queue_cuts(pipe, homes, lengths.value)
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                lengths = pipe.lpushx_each(homes, str(pid))
+            with self._store.pipeline() as pipe:
+                queue_cuts(pipe, homes, lengths.value)
         return len(homes)
 
 
@@ -284,9 +281,8 @@ class Reposts(Repository):
         leased = owned(self._store)
         ids = post_ids(self._store)
         own = ids.take(me)
-        pipe = leased.pipeline()
-        is_unused, standing = ids.ask_unused(pipe, own), pipe.zscore(keys.reposts(me), str(pid))
-        pipe.execute()
+        with leased.pipeline() as pipe:
+            is_unused, standing = ids.ask_unused(pipe, own), pipe.zscore(keys.reposts(me), str(pid))
         if not is_unused.value:  # before the write: `repost_of` would hide what has the id
             raise IdInUse(keys.next_post_id(), own)
         if standing.value is not None:

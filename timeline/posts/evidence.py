@@ -92,12 +92,11 @@ class Evidence:
         reads the whole outbox."""
         asked = handles(self._store, _ask_traces, missing)
         asked = {one: traces for one, traces in asked.items() if traces.author_exists.value}
-        pipe = self._store.pipeline()
-        in_listings = {
-            one: [pipe.zscore(key, str(one.pid)) for key in traces.look.value.seen[one.pid].stands_in]
-            for one, traces in asked.items()
-        }
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            in_listings = {
+                one: [pipe.zscore(key, str(one.pid)) for key in traces.look.value.seen[one.pid].stands_in]
+                for one, traces in asked.items()
+            }
         proven = {
             one
             for one, traces in asked.items()

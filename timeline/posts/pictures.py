@@ -119,15 +119,14 @@ def settle_pictures(store: Store, pid: int) -> None:
     time that it changes, and one of a deleted post."""
 
     def write(found: Mapping[int, _Seen]) -> dict[int, _Seen]:
-        pipe = store.pipeline()
-        for pid, now in found.items():
-            if now.right is not None:
-                pipe.hset(keys.post(pid), {"media": now.right})
-            elif now.author:  # the deletion may come too late to see which pictures it has
-                Pictures(store).release(now.author, media_from(keys.post(pid), now.stored).digests)
-            for field in (*now.late, *(["media"] if now.right is None else [])):
-                pipe.hdel(keys.post(pid), field)
-        pipe.execute()
+        with store.pipeline() as pipe:
+            for pid, now in found.items():
+                if now.right is not None:
+                    pipe.hset(keys.post(pid), {"media": now.right})
+                elif now.author:  # the deletion may come too late to see which pictures it has
+                    Pictures(store).release(now.author, media_from(keys.post(pid), now.stored).digests)
+                for field in (*now.late, *(["media"] if now.right is None else [])):
+                    pipe.hdel(keys.post(pid), field)
         return {pid: _Seen(now.right, now.right, author=now.author) for pid, now in found.items()}
 
     found = {pid: now for pid, now in _look(store, [pid]).items() if (now.stored, now.late) != (now.right, ())}

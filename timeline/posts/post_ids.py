@@ -66,10 +66,9 @@ class SnowflakeIds(Repository):
         """
 
         def claim(pid: int) -> int | None:
-            pipe = self._store.pipeline()
-            claimed = pipe.hsetnx(keys.post(pid), "user_id", str(uid))
-            pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                claimed = pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+                pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
             return pid if claimed.value else None
 
         return snowflake.claimed(claim)

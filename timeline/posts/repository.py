@@ -120,17 +120,16 @@ def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:
 def _check(store: Store, uid: int, targets: Iterable[PostTarget]) -> None:
     """One round trip. A hash that its author's `updates:` does not list was never published. A suspension is as a
     deletion of the account."""
-    pipe = store.pipeline()
-    asked = [
-        (
-            target.deleted,
-            pipe.zscore(keys.updates(target.author), str(target.pid)),
-            ask_user(pipe, target.author),
-            [pipe.zscore(key(uid), str(target.author)) for key in (keys.blocked, keys.blocked_by)],
-        )
-        for target in targets
-    ]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        asked = [
+            (
+                target.deleted,
+                pipe.zscore(keys.updates(target.author), str(target.pid)),
+                ask_user(pipe, target.author),
+                [pipe.zscore(key(uid), str(target.author)) for key in (keys.blocked, keys.blocked_by)],
+            )
+            for target in targets
+        ]
     for deleted, listed, author, blocks in asked:
         if deleted or author.value is None:
             raise TargetDeleted
@@ -193,16 +192,15 @@ class Posts(Repository):
             if published is not None:
                 return published
         media = with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
-        pipe = leased.pipeline()
-        fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
-        fields |= media_field(media)
-        if new.language:
-            fields["language"] = new.language
-        for name, value in fields.items():
-            pipe.hsetnx(keys.post(pid), name, value)
-        stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
-        followers = pipe.zcard(keys.followers(uid))
-        pipe.execute()
+        with leased.pipeline() as pipe:
+            fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+            fields |= media_field(media)
+            if new.language:
+                fields["language"] = new.language
+            for name, value in fields.items():
+                pipe.hsetnx(keys.post(pid), name, value)
+            stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
+            followers = pipe.zcard(keys.followers(uid))
         body, stored_media, *stored_links = stored.value
         links = links_from(keys.post(pid), stored_links)
         now = PostState(author=uid, links=links, body=body or "", media=stored_media or "")
@@ -220,11 +218,11 @@ class Posts(Repository):
 
     def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int, body: str) -> int:
         """The id of the token's post: `new_pid`, or the id that an earlier click has given it. Raises IdInUse."""
-        key, pipe = keys.idem(uid, token), self._store.pipeline()
+        key = keys.idem(uid, token)
         while True:
-            is_first = pipe.set_nx_ex(key, str(new_pid), keys.idem.lives)
-            is_unused = ids.ask_unused(pipe, new_pid)
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                is_first = pipe.set_nx_ex(key, str(new_pid), keys.idem.lives)
+                is_unused = ids.ask_unused(pipe, new_pid)
             if is_first.value and (is_unused.value or self._has_begun(uid, new_pid, body)):
                 return new_pid
             if is_first.value:
@@ -253,12 +251,11 @@ class Posts(Repository):
         Raises StoreError when the id has another author: `cleanup` removed the hash, and another post got the id. Then
         the token can be used again.
         """
-        pipe = self._store.pipeline()
-        pipe.hsetnx(keys.post(pid), "user_id", str(uid))
-        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
-        score = pipe.zscore(keys.updates(uid), str(pid))
-        pipe.unlink(keys.home(uid))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+            fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
+            score = pipe.zscore(keys.updates(uid), str(pid))
+            pipe.unlink(keys.home(uid))
         author, deleted, body = fields.value
         if author != str(uid):
             self._store.unlink(keys.idem(uid, token))
@@ -296,15 +293,15 @@ class Posts(Repository):
         with suppress(LeaseEnded):
             cause, told = Cause(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
             PostNotices(job.store).remove_mentions(cause, told)
-            settling, pipe = Settling(job.store), job.store.pipeline()
-            settling.queue(pipe, pid, now, before)
-            pipe.execute()
+            settling = Settling(job.store)
+            with job.store.pipeline() as pipe:
+                settling.queue(pipe, pid, now, before)
             settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
             PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
-                leave_to_the_index(pipe, pid)
-                pipe.execute()
+                with job.store.pipeline() as pipe:
+                    leave_to_the_index(pipe, pid)
                 job.done()  # in a round trip of its own, as in `Job.replace`
             else:
                 job.hand_over()
@@ -327,10 +324,9 @@ class Posts(Repository):
 
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
-        pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
-        look = ask_look(pipe, written_by(uid, [pid]))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
+            look = ask_look(pipe, written_by(uid, [pid]))
         author, when = fields.value
         seen = look.value.seen[pid]
         if author != str(uid) or seen.links.repost_of is not None:
@@ -377,11 +373,10 @@ def _add_text(
 
     A second has one text, so an edit in the same second as the last one takes the next second."""
     key, since = keys.edits(pid), max(int(time.time()), stood + 1)
-    pipe = store.pipeline()
-    if not before.texts:
-        pipe.hsetnx(key, str(stood), before.body)
-    added = pipe.hsetnx(key, str(since), body)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        if not before.texts:
+            pipe.hsetnx(key, str(stood), before.body)
+        added = pipe.hsetnx(key, str(since), body)
     is_added = added.value
     while not is_added:  # another edit has this second
         since += 1
@@ -414,11 +409,10 @@ def finish_edit(store: Store, claim: Claim) -> None:
 def _unlist(store: Store, uid: int, pid: int) -> int:
     """Remove what a deleted post has led to, but the likes and the like; returns their number. One that comes later
     sees the deletion itself."""
-    pipe = store.pipeline()
-    pipe.zrem(keys.updates(uid), str(pid))
-    edges = ask_edges_to_post(pipe, pid)
-    asked = ask_look(pipe, written_by(uid, [pid]))
-    pipe.execute()
+    with store.pipeline() as pipe:
+        pipe.zrem(keys.updates(uid), str(pid))
+        edges = ask_edges_to_post(pipe, pid)
+        asked = ask_look(pipe, written_by(uid, [pid]))
     look = asked.value
     Settling(store).agree({}, look)
     PostNotices(store).remove([Cause(pid, uid, 0, look.seen[pid].links)])

@@ -321,10 +321,9 @@ class Settling(Repository):
 
         def write(found: Mapping[int, PostState]) -> dict[int, PostState]:
             changed = {pid: self._with_mentions(now) for pid, now in found.items()}
-            pipe = self._store.pipeline()
-            for pid, now in changed.items():
-                self.queue(pipe, pid, now, last.get(pid))
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                for pid, now in changed.items():
+                    self.queue(pipe, pid, now, last.get(pid))
             last.update(changed)
             return changed
 
@@ -386,11 +385,10 @@ def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AU
     """The commit of a deletion. What follows is written by `Settling.settle`, which also removes the texts. One round
     trip."""
     now = int(time.time())
-    pipe = store.pipeline()
-    for pid in pids:
-        pipe.hset(keys.post(pid), {"deleted": f"{now}{by.mark}"})
-        forget(pid)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for pid in pids:
+            pipe.hset(keys.post(pid), {"deleted": f"{now}{by.mark}"})
+            forget(pid)
 
 
 # ---- What is under way: doctor's checks leave it out, by `AtWork`.
@@ -461,11 +459,10 @@ class PostNotices(Repository):
             return answers(self._store, lambda pipe, pid: _ask_concerned(pipe, causes[pid], notices[pid]), found)
 
         def write(seen: Mapping[int, Concerned]) -> Mapping[int, Concerned]:
-            pipe = self._store.pipeline()
-            for pid, (stands, welcome) in seen.items():
-                for owner, notice in notices[pid].items():
-                    queue_notice(pipe, owner, notice, causes[pid].time if stands else None, welcome[owner])
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                for pid, (stands, welcome) in seen.items():
+                    for owner, notice in notices[pid].items():
+                        queue_notice(pipe, owner, notice, causes[pid].time if stands else None, welcome[owner])
             return seen
 
         reconcile(look(notices), look, write)

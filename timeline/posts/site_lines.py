@@ -66,10 +66,9 @@ def read_posts(store: Store) -> Iterator[Line]:
     """A line for each post that is not deleted, by the author's id, newest first; none for a repost, and for another
     author's post. One round trip for each AT_ONCE, and those of `rows_of_users`."""
     for some in batches(rows_of_users(store, keys.updates), AT_ONCE):
-        pipe = store.pipeline()
-        listed = [(uid, pid) for uid, member, _ in some if (pid := stored_id(keys.updates(uid), member))]
-        asked = [(uid, records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for uid, pid in listed]
-        pipe.execute()
+        with store.pipeline() as pipe:
+            listed = [(uid, pid) for uid, member, _ in some if (pid := stored_id(keys.updates(uid), member))]
+            asked = [(uid, records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for uid, pid in listed]
         for uid, answer, texts in asked:
             post = answer.value
             if _is_own(post, uid):
@@ -276,11 +275,10 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     """The owner's posts, newest first, without reposts. Two round trips a chunk; two more where posts answer or quote
     others."""
     updates = keys.updates(owner.uid)
-    pipe = store.pipeline()
     for rows in newest_first(store, updates):
         pids = stored_ids(updates, [member for member, _ in rows])
-        asked = [(records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for pid in pids]
-        pipe.execute()
+        with store.pipeline() as pipe:
+            asked = [(records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for pid in pids]
         posts = [(post.value, texts.value) for post, texts in asked if _is_own(post.value, owner.uid)]
         authors = _authors(store, {pid for post, _ in posts for pid in _named(post).values()})
         yield [

@@ -122,12 +122,11 @@ class Edges:
         """Like `mend`, and set those edges that have a score and do not stand yet, such as those of an import."""
         jobs = [self._relation.job(edge) for edge in scores]
         leased = self._outbox.add_all(jobs)
-        pipe = leased.pipeline()
-        for edge, score in scores.items():
-            if score is not None:
-                pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
-        look = ask_look(pipe, self._relation, scores)
-        pipe.execute()
+        with leased.pipeline() as pipe:
+            for edge, score in scores.items():
+                if score is not None:
+                    pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
+            look = ask_look(pipe, self._relation, scores)
         Edges(leased, self._relation)._finish(look.value, jobs)
 
     def finish(self, job: str) -> None:
@@ -178,12 +177,11 @@ class Edges:
         """Take back the edges that must not stand, and write what follows from the truth, but the counts. No round trip
         where nothing follows, else one; one more where an edge must not stand, three more where a repost must not."""
         standing = self._take_back(seen)
-        pipe = self._store.pipeline()
-        for edge, now in standing.items():
-            self._queue_mirror(pipe, edge, now.score, now.unseen)
-            for effect, fact in zip(self._relation.effects, now.facts, strict=True):
-                effect.queue(pipe, edge, now.score, fact)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for edge, now in standing.items():
+                self._queue_mirror(pipe, edge, now.score, now.unseen)
+                for effect, fact in zip(self._relation.effects, now.facts, strict=True):
+                    effect.queue(pipe, edge, now.score, fact)
         return standing
 
     def _take_back(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
@@ -191,10 +189,9 @@ class Edges:
         refused = {edge: now.score for edge, now in seen.items() if now.score is not None and not now.allowed}
         for effect in self._relation.effects:
             effect.withdraw(self._store, refused)
-        pipe = self._store.pipeline()
-        for edge, score in refused.items():
-            self._queue_removal(pipe, edge, score)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for edge, score in refused.items():
+                self._queue_removal(pipe, edge, score)
         return {**seen, **{edge: replace(seen[edge], score=None) for edge in refused}}
 
     def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:

@@ -317,22 +317,21 @@ def restore(store: Store, sides: Iterable[tuple[tuple[str, str], tuple[str, str]
     """Where a truth is lost, or a repair has removed bad entries of it, its mirror is all that is left of an edge.
     What else only a mirror has is kept under `damaged:` before it goes. `sides`: of each edge, the key and the member
     of the truth, and those of the mirror. At most three round trips."""
-    pipe = store.pipeline()
-    asked = [
-        (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
-        for truth, mirror in sides
-    ]
-    pipe.execute()
+    with store.pipeline() as pipe:
+        asked = [
+            (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
+            for truth, mirror in sides
+        ]
     restored = []
-    for truth, mirror, present, since, type_, damaged in asked:
-        if present.value is not None or since.value is None:
-            continue
-        is_lost = type_.value == "none"
-        if is_lost or damaged.value:
-            restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
-        if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
-            queue_keep(pipe, *(truth if is_lost else mirror), since.value)
-    pipe.execute()
+    with store.pipeline() as pipe:
+        for truth, mirror, present, since, type_, damaged in asked:
+            if present.value is not None or since.value is None:
+                continue
+            is_lost = type_.value == "none"
+            if is_lost or damaged.value:
+                restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
+            if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
+                queue_keep(pipe, *(truth if is_lost else mirror), since.value)
     for_each(store, lambda pipe, one: pipe.zadd_nx(*one), restored)
 
 
@@ -444,11 +443,12 @@ class EdgeChecks(Searcher):
         def read_suspects(store: Store, names: list[str]) -> Iterator[list[EdgeEntry]]:
             """Those of which `ask` will find it, most likely. One round trip a chunk more."""
             for chunk in pairs(store, names):
-                pipe = store.pipeline()
-                by_key = [(number, [uid for _, uid in some]) for number, some in groupby(chunk, lambda entry: entry[0])]
-                left_out = [pipe.zmscore(keys.unseen(own(number)), [*map(str, uids)]) for number, uids in by_key]
-                asked = self._ask_people(pipe, {uid for _, uid in chunk})
-                pipe.execute()
+                with store.pipeline() as pipe:
+                    by_key = [
+                        (number, [uid for _, uid in some]) for number, some in groupby(chunk, lambda entry: entry[0])
+                    ]
+                    left_out = [pipe.zmscore(keys.unseen(own(number)), [*map(str, uids)]) for number, uids in by_key]
+                    asked = self._ask_people(pipe, {uid for _, uid in chunk})
                 people, scores = asked.value, chain.from_iterable(reply.value for reply in left_out)
                 yield [
                     entry
@@ -467,12 +467,11 @@ class EdgeChecks(Searcher):
     def _repair(self, own: OfId, other: OfId, entries: Sequence[EdgeEntry]) -> None:
         """At most fifteen round trips for all together, and more as for `Edges.set`."""
         lost = {*unknown(self._store, {member for _, member in entries})} if own.main == USER else set[int]()
-        pipe = self._store.pipeline()
-        for number, member in entries:
-            if member in lost:
-                pipe.zrem(own(number), str(member))
-                pipe.zrem(other(member), str(number))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for number, member in entries:
+                if member in lost:
+                    pipe.zrem(own(number), str(member))
+                    pipe.zrem(other(member), str(number))
         known = [(number, member) for number, member in entries if member not in lost]
         if own is self._mirror:
             known = [(who, target) for target, who in known]

@@ -27,7 +27,7 @@ from django.utils.functional import cached_property
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
@@ -36,7 +36,7 @@ from timeline.language import words, written_terms
 from timeline.posts.entities import NO_MEDIA, Links, Media
 from timeline.posts.links import folded, may_have_links, segments
 from timeline.posts.post_ids import ask_given_out
-from timeline.posts.reading.records import ask_post
+from timeline.posts.reading.records import Record, ask_post
 
 # ---- The ranges of ids by which the index is split: no key grows without limit, and a search reads the newest range
 # first.
@@ -338,10 +338,10 @@ class Indexing(Repository):
     def index(self, pids: Iterable[int]) -> int:
         """Write posts into the index. Returns how many have terms: a repost, a deleted or missing post has none. Two
         round trips; one more when a range of ids from the time is full, and one while a `reindex` is unfinished."""
-        pipe = self._store.pipeline()
-        asked = ask_ranges(pipe)
-        unfinished = pipe.hget(keys.search_index(), LAST)
-        terms = self._terms(pipe, pids)
+        with self._store.pipeline() as pipe:
+            asked, unfinished = ask_ranges(pipe), pipe.hget(keys.search_index(), LAST)
+            posts = [ask_post(pipe, pid) for pid in pids]
+        terms = _terms_of_all(post.value for post in posts)
         known = asked.value
         ranges = known.with_room_for(terms)
         if unfinished.value is not None and terms:
@@ -350,15 +350,15 @@ class Indexing(Repository):
         for pid, of_post in terms.items():
             divided.setdefault(ranges.of(pid), {})[pid] = of_post
         counted = {}
-        for within, some in divided.items():
-            queue_terms(pipe, within, some)
-            if within.first >= SMALLEST:
-                counted[within] = pipe.hincrby(keys.search_index(), f"posts:{within.first}", len(some))
-            if within.first == SMALLEST:
-                pipe.zadd(keys.posting_ranges(), {str(SMALLEST): SMALLEST})
-        if ranges is not known:
-            pipe.zadd(keys.posting_ranges(), {str(start): start for start in ranges.starts})
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for within, some in divided.items():
+                queue_terms(pipe, within, some)
+                if within.first >= SMALLEST:
+                    counted[within] = pipe.hincrby(keys.search_index(), f"posts:{within.first}", len(some))
+                if within.first == SMALLEST:
+                    pipe.zadd(keys.posting_ranges(), {str(SMALLEST): SMALLEST})
+            if ranges is not known:
+                pipe.zadd(keys.posting_ranges(), {str(start): start for start in ranges.starts})
         if counted:
             last = max(counted)
             self._open_next(last, counted[last].value, ranges)
@@ -366,13 +366,7 @@ class Indexing(Repository):
 
     def terms(self, pids: Iterable[int]) -> Terms:
         """The terms of posts. One round trip."""
-        return self._terms(self._store.pipeline(), pids)
-
-    def _terms(self, pipe: Pipe, pids: Iterable[int]) -> Terms:
-        asked = [ask_post(pipe, pid) for pid in pids]
-        pipe.execute()
-        posts = (post.value for post in asked)
-        return {post.pid: terms_of(post.uid, post.body, post.links, post.media) for post in posts if post is not None}
+        return _terms_of_all(answers(self._store, ask_post, pids).values())
 
     def _open_next(self, last: Range, posts: int, ranges: Ranges) -> None:
         """Let a range end soon when it is full and the last one."""
@@ -380,6 +374,11 @@ class Indexing(Repository):
         is_full = posts > MOST_POSTS or start - last.first > LONGEST
         if is_full and last.first == max(ranges.starts, default=last.first):
             self._store.zadd(keys.posting_ranges(), {str(start): start})
+
+
+def _terms_of_all(posts: Iterable[Record | None]) -> Terms:
+    """Those of a deleted or missing post are not there."""
+    return {post.pid: terms_of(post.uid, post.body, post.links, post.media) for post in posts if post is not None}
 
 
 def queue_terms(pipe: Pipe, within: Range, terms: Terms) -> None:

@@ -18,7 +18,7 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, batches, in_order
-from retwis_site.store.client import Store, answer, answers, for_each
+from retwis_site.store.client import Store, answer, answers, for_each, handles
 from retwis_site.store.ids import LARGEST_ID, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on
@@ -110,24 +110,22 @@ class Rebuilding:
             return
         starts = _starts(timed)
         stored = {int(start) for start in self._store.zrange(keys.posting_ranges(), 0, -1) if parse_number(start)}
-        pipe = self._store.pipeline()
-        pipe.zadd(keys.posting_ranges(), {str(start): start for start in starts})
-        for start in stored:
-            if start not in starts and start <= timed[-1]:
-                pipe.zrem(keys.posting_ranges(), str(start))
-        places = [0, *(bisect_left(timed, start) for start in starts[1:]), len(timed)]
-        posts = (str(after - first) for first, after in pairwise(places))
-        pipe.hset(keys.search_index(), dict(zip((f"posts:{start}" for start in starts), posts, strict=True)))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.zadd(keys.posting_ranges(), {str(start): start for start in starts})
+            for start in stored:
+                if start not in starts and start <= timed[-1]:
+                    pipe.zrem(keys.posting_ranges(), str(start))
+            places = [0, *(bisect_left(timed, start) for start in starts[1:]), len(timed)]
+            posts = (str(after - first) for first, after in pairwise(places))
+            pipe.hset(keys.search_index(), dict(zip((f"posts:{start}" for start in starts), posts, strict=True)))
         self._pids = self._all_posts()
 
     def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
         self._renew()
-        pipe = self._store.pipeline()
-        for bucket in range(index.BUCKETS) if self._has_index else ():
-            pipe.unlink(keys.postings(within.first, bucket))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for bucket in range(index.BUCKETS) if self._has_index else ():
+                pipe.unlink(keys.postings(within.first, bucket))
         terms: index.Terms = {}
         start, end = (bisect_left(self._pids, pid) for pid in (within.first, within.after))
         for pids in batches(self._pids[start:end], AT_ONCE):
@@ -135,11 +133,11 @@ class Rebuilding:
             self._renew()
         posts = index.by_term(terms)
         for some in batches(posts, BITS_AT_ONCE):
-            index.queue_bits(pipe, within, some)
-            pipe.execute()
+            with self._store.pipeline() as pipe:
+                index.queue_bits(pipe, within, some)
             self._renew()
-        index.queue_records(pipe, within, posts)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            index.queue_records(pipe, within, posts)
 
     def _remove_strays(self) -> None:
         for _, all_names in checks.keys_of(self._store, [keys.postings]):
@@ -260,21 +258,15 @@ class IndexChecks(checks.Searcher):
 
     def _missed(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and two where something is missed."""
-        pipe = self._store.pipeline()
-        ranges = index.ask_ranges(pipe)
-        terms = self._indexing.terms(pids)
-        pipe.execute()
-        places = {(ranges.value.of(pid), term) for pid, of_post in terms.items() for term in of_post}
-        asked = {
-            place: (index.ask_posts(pipe, *place), index.ask_ranges_with(pipe, [place[0]], [place[1]]))
-            for place in places
-        }
-        pipe.execute()
+        terms, ranges = self._indexing.terms(pids), answer(self._store, index.ask_ranges)
+        asked = handles(
+            self._store,
+            lambda pipe, place: (index.ask_posts(pipe, *place), index.ask_ranges_with(pipe, [place[0]], [place[1]])),
+            {(ranges.of(pid), term) for pid, of_post in terms.items() for term in of_post},
+        )
         found = {place: posts.value if has_term.value else set() for place, (posts, has_term) in asked.items()}
         missed = [
-            pid
-            for pid, of_post in terms.items()
-            if any(pid not in found[ranges.value.of(pid), term] for term in of_post)
+            pid for pid, of_post in terms.items() if any(pid not in found[ranges.of(pid), term] for term in of_post)
         ]
         on_their_way = {pid for pid, _ in Evidence(self._store).unlisted(missed)}  # or they never come
         return [pid for pid in missed if pid not in on_their_way]

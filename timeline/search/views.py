@@ -197,10 +197,9 @@ def counted(request: RetwisRequest, search: Search, meant: Meant) -> FoundNames:
     needs next. One round trip. Raises TooOften."""
     uid = request.viewer.uid
     limit, who = (VISITORS_SEARCHES, client_address(request)) if uid is None else (SEARCHES, str(uid))
-    pipe = connect().pipeline()
-    counted, above = RateLimits(connect()).ask_count(pipe, limit, who), meant.ask(pipe, uid)
-    search.ask(pipe)
-    pipe.execute()
+    with connect().pipeline() as pipe:
+        counted, above = RateLimits(connect()).ask_count(pipe, limit, who), meant.ask(pipe, uid)
+        search.ask(pipe)
     _ = counted.value
     return above.value
 

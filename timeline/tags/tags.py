@@ -186,10 +186,9 @@ class TagPages(Repository):
         folded = stored_names(keys.tags_of(owner.uid), followed)
         if not folded:
             return [], PostsPage([], None)
-        pipe = self._store.pipeline()
-        spellings, part = pipe.hmget(keys.tags(), folded), Part(before)
-        posts = _ask_each(pipe, folded, part, READ_OF_EACH)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            spellings, part = pipe.hmget(keys.tags(), folded), Part(before)
+            posts = _ask_each(pipe, folded, part, READ_OF_EACH)
         tags = [
             ViewersTag(tag, spelling or tag, following=True, at_home=tag in at_home)
             for tag, spelling in zip(folded, spellings.value, strict=True)

@@ -52,13 +52,12 @@ class TimelineChecks(Searcher):
         content = home.read()
         if not content.complete:  # the next read rebuilds it
             return False
-        pipe = self._store.pipeline()
-        followed, tags = pipe.zrange(keys.following(uid), 0, -1), pipe.ask(HOME_TAGS, uid)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            followed, tags = pipe.zrange(keys.following(uid), 0, -1), pipe.ask(HOME_TAGS, uid)
         lowest = str(content.complete_down_to)
         sources = source_keys(uid, followed.value, tags.value)
-        asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in sources]
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in sources]
         expected = {pid for key, members in asked for pid in stored_ids(key, members.value)}
         return self._is_missing(expected.difference(content.ids), home)
 
@@ -163,8 +162,7 @@ class TimelineOrphans(Searcher):
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
         back."""
-        pipe = self._store.pipeline()
-        others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
-        types = [(key, pipe.type(key)) for key in others]
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
+            types = [(key, pipe.type(key)) for key in others]
         yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value == "list"]

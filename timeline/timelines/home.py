@@ -133,9 +133,8 @@ class Homes(Repository):
 
     def _seen_by(self, viewer: Viewer, owner: User, pids: Sequence[int]) -> int:
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
-        pipe = self._store.pipeline()
-        chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
         rules = [PostsOfFollowed(owner.uid, *chosen.value)]
         posts, _ = post_reader.PostReader(self._store, viewer, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
@@ -270,14 +269,13 @@ class HomeSources:
         followed, tags_read = self.chosen
         read = [] if self.chosen is NOTHING_READ else source_keys(self.me, [*followed.members], tags_read)
         known = dict.fromkeys(read, part)
-        pipe = self._store.pipeline()
-        members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
-        slices = _ask_slices(pipe, known, length_of(len(known) or 1))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
+            slices = _ask_slices(pipe, known, length_of(len(known) or 1))
         self.chosen = Chosen(relations.LatestFollowed(frozenset(members.value), are_all=True), tags.value)
         sources = source_keys(self.me, members.value, tags.value)
-        others = _ask_slices(pipe, {key: part for key in sources if key not in known}, length_of(len(sources)))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            others = _ask_slices(pipe, {key: part for key in sources if key not in known}, length_of(len(sources)))
         found = slices.value | others.value
         return {key: found[key] for key in sources}
 

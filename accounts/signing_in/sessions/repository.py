@@ -53,10 +53,9 @@ class Sessions(Repository):
         now, it keeps neither. A process that dies leaves a job that ends in the same state.
         """
         job = Outbox(self._store).add(f"auth:{uid}:{secret}:{nonce()}")
-        pipe = job.store.pipeline()
-        pipe.hsetnx(keys.user(uid), "password", password)
-        deleted = pipe.hget(keys.user(uid), "deleted")
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            pipe.hsetnx(keys.user(uid), "password", password)
+            deleted = pipe.hget(keys.user(uid), "deleted")
         superfluous = ("old_password",) if deleted.value is None else ("old_password", "password")
         with job.ending():
             Users(job.store).take_back(uid, superfluous)
@@ -80,10 +79,9 @@ class Sessions(Repository):
         uid = verified.user.uid
         secret = users.new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
-        pipe = self._store.pipeline()
-        pipe.hset(keys.user(uid), {f"{SESSIONS.first}{secret}": new_value(verified, device)})
-        stored = pipe.hgetall(keys.user(uid))
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            pipe.hset(keys.user(uid), {f"{SESSIONS.first}{secret}": new_value(verified, device)})
+            stored = pipe.hgetall(keys.user(uid))
         self.remove(uid, {*SESSIONS.ended_in(stored.value), *SESSIONS.too_many_in(stored.value, kept=secret)})
         return secret
 
@@ -144,10 +142,9 @@ class Sessions(Repository):
     def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
         job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
-        pipe = job.store.pipeline()
-        pipe.hset(keys.user(uid), {**fields, "auth": users.new_secret()})
-        stored = pipe.hgetall(keys.user(uid))
-        pipe.execute()
+        with job.store.pipeline() as pipe:
+            pipe.hset(keys.user(uid), {**fields, "auth": users.new_secret()})
+            stored = pipe.hgetall(keys.user(uid))
         with job.ending():
             Sessions(job.store).settle(uid, old, stored.value)
 
@@ -164,12 +161,11 @@ class Sessions(Repository):
             current = ""
         if current and current != old:
             self._store.hset(keys.auths(), {current: str(uid)})
-        pipe = self._store.pipeline()
-        if current != old:
-            pipe.hdel(keys.auths(), old)
-        for overruled in users.overruled_by_password(fields):
-            pipe.hdel(keys.user(uid), overruled)
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            if current != old:
+                pipe.hdel(keys.auths(), old)
+            for overruled in users.overruled_by_password(fields):
+                pipe.hdel(keys.user(uid), overruled)
         self.remove(uid, SESSIONS.ended_in(fields))
 
     def remove(self, uid: int, secrets: Collection[str]) -> None:
@@ -179,11 +175,10 @@ class Sessions(Repository):
 
     def _remove_traces(self, uid: int, secrets: Collection[str]) -> None:
         """Remove what ended sessions leave, once their fields are gone. At most one round trip."""
-        pipe = self._store.pipeline()
-        for secret in secrets:
-            pipe.hdel(keys.auths(), secret)
-            pipe.hdel(keys.user(uid), f"{SESSIONS.second}{secret}")
-        pipe.execute()
+        with self._store.pipeline() as pipe:
+            for secret in secrets:
+                pipe.hdel(keys.auths(), secret)
+                pipe.hdel(keys.user(uid), f"{SESSIONS.second}{secret}")
 
 
 def alone_with_sessions(store: Store, uid: int) -> AbstractContextManager[Store]:

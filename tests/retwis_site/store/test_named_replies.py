@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from contextlib import suppress
 
 import pytest
 from hiredis import pack_command
@@ -25,6 +26,22 @@ def test_each_handle_has_the_reply_to_its_own_command(store):
     pipe.execute()
     assert (username.value, followers.value) == ("alice", 0)
     assert (exists.value, missing.value) == (True, False)
+
+
+def test_a_block_sends_what_was_queued_in_it_in_one_round_trip(store):
+    with Recording() as recorded:
+        with store.pipeline() as pipe:
+            pipe.hset("user:1", {"username": "alice"})
+            username = pipe.hget("user:1", "username")
+        assert username.value == "alice"
+    assert [len(one.commands) for one in recorded.round_trips] == [2]
+
+
+def test_a_block_that_raises_sends_nothing(store):
+    with Recording() as recorded, suppress(ZeroDivisionError), store.pipeline() as pipe:
+        pipe.hset("user:1", {"username": "alice"})
+        raise ZeroDivisionError
+    assert recorded.round_trips == []
 
 
 def test_execute_returns_nothing_so_no_code_can_find_a_reply_by_its_place(store):
