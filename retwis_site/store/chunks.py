@@ -105,13 +105,12 @@ def remove_members(store: Store, key: str, members: Iterable[str]) -> None:
 def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:
     """The first members of many sorted sets, named by ids: at most AT_ONCE rows (id, member) together. Two round trips;
     one when all sets are empty."""
-    with store.pipeline() as pipe:
-        sizes = [(number, key, pipe.zcard(key)) for number, key in keys_of.items()]
+    sizes = answers(store, lambda pipe, one: pipe.zcard(one[1]), keys_of.items())
     room = AT_ONCE
     asked: list[tuple[int, Reply[list[str]]]] = []
     with store.pipeline() as pipe:
-        for number, key, size in sizes:
-            some = min(size.value, room)
+        for (number, key), size in sizes.items():
+            some = min(size, room)
             if some:
                 asked.append((number, pipe.zrange(key, 0, some - 1)))
             room -= some

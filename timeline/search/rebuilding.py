@@ -123,9 +123,8 @@ class Rebuilding:
     def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
         self._renew()
-        with self._store.pipeline() as pipe:
-            for bucket in range(index.BUCKETS) if self._has_index else ():
-                pipe.unlink(keys.postings(within.first, bucket))
+        stale = [keys.postings(within.first, bucket) for bucket in range(index.BUCKETS)] if self._has_index else []
+        for_each(self._store, lambda pipe, key: pipe.unlink(key), stale)
         terms: index.Terms = {}
         start, end = (bisect_left(self._pids, pid) for pid in (within.first, within.after))
         for pids in batches(self._pids[start:end], AT_ONCE):

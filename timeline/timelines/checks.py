@@ -56,9 +56,8 @@ class TimelineChecks(Searcher):
             followed, tags = pipe.zrange(keys.following(uid), 0, -1), pipe.ask(HOME_TAGS, uid)
         lowest = str(content.complete_down_to)
         sources = source_keys(uid, followed.value, tags.value)
-        with self._store.pipeline() as pipe:
-            asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in sources]
-        expected = {pid for key, members in asked for pid in stored_ids(key, members.value)}
+        listed = answers(self._store, lambda pipe, key: pipe.zrevrangebyscore(key, "+inf", lowest, KEPT), sources)
+        expected = {pid for key, members in listed.items() for pid in stored_ids(key, members)}
         return self._is_missing(expected.difference(content.ids), home)
 
     def _recent(self) -> list[Check]:
@@ -162,7 +161,6 @@ class TimelineOrphans(Searcher):
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
         back."""
-        with self._store.pipeline() as pipe:
-            others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
-            types = [(key, pipe.type(key)) for key in others]
-        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value == "list"]
+        others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
+        types = answers(self._store, lambda pipe, key: pipe.type(key), others)
+        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types.items() if found == "list"]
