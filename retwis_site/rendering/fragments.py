@@ -51,8 +51,6 @@ _BEFORE_BLOCK = re.compile(rf"\s*\n\s*(?=</?(?:{_BLOCKS})\b)")
 _INDENTATION = re.compile(r"\s*\n\s*")
 
 
-Places = Sequence[tuple[int, str]]  # the places of slots among pieces of HTML, with the names of the slots
-
 _kept: dict[Any, Any] = {}
 
 
@@ -67,56 +65,49 @@ class Shaped:
     """A fragment in one language and shape, cut at its slots. In bytes, as it is sent: one emoji in a page of text
     would make all of it four times as wide."""
 
-    __slots__ = ("_again", "_pieces", "_places")
+    __slots__ = ("_again", "_names", "_pieces")
 
-    def __init__(self, pieces: list[str], places: Places) -> None:
-        """`pieces`: HTML; those at `places` stand for the named slots."""
+    def __init__(self, pieces: list[str], names: Iterable[str]) -> None:
+        """`pieces`: HTML; every second one stands for a slot, in the order of `names`."""
         self._pieces = [_shared(piece.encode()) for piece in pieces]
-        self._places = _shared(tuple(places))
+        self._names = _shared(tuple(names))
         self._again: dict[tuple[str, ...], _Again] = {}
 
-    def fill(self, given: Mapping[str, Any]) -> bytes:
-        """The HTML, with a value for each slot. Bytes are finished HTML, from here."""
-        filled = self._pieces.copy()
-        for place, name in self._places:
-            value = given[name]
+    def filled(self, given: Mapping[str, Any]) -> list[bytes]:
+        """The HTML in pieces, with a value for each slot. Bytes are finished HTML, from here."""
+        found = {}
+        for name, value in given.items():  # each once: the address of a card's author stands in seven places
             kind = value.__class__
             if kind is bytes:
-                filled[place] = value
+                found[name] = value
                 continue
             if kind is str:  # as `_escaped` does: a page has twenty
                 value = escape(value) if _needs_escaping(value) else value
             elif kind is not Html:
                 value = str(value) if kind is int else _escaped(value)
-            filled[place] = value.encode()
-        return b"".join(filled)
+            found[name] = value.encode()
+        pieces = self._pieces.copy()
+        pieces[1::2] = map(found.__getitem__, self._names)
+        return pieces
 
     def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":
-        """The HTML, to be kept: the slots that `values` has may be filled anew."""
+        """The HTML, to be kept: the slots that `values` has may be filled anew. `given` has a value for each slot."""
         names = tuple(values.slots)
         again = self._again.get(names) or self._again.setdefault(names, self._split(names))
-        filled = self._pieces.copy()
-        for place, name in again.others:
-            value = given[name]
-            filled[place] = (value if value.__class__ is Html else _escaped(value)).encode()
-        for place, name in again.slots:
-            filled[place] = values.slots[name].encode()
+        filled = self.filled(given)
         ends = [*accumulate(map(len, filled))]
-        places = array("I", [ends[place] for place in again.edges])
+        places = array("I", map(ends.__getitem__, again.edges))
         return Refillable(again.names, values.as_filled(b"".join(filled), places))
 
     def _split(self, names: Sequence[str]) -> "_Again":
-        slots = tuple((place, name) for place, name in self._places if name in names)
-        others = tuple((place, name) for place, name in self._places if name not in names)
-        edges = tuple(edge for place, _ in slots for edge in (place - 1, place))
-        return _Again(slots, others, tuple(name for _, name in slots), edges)
+        slots = [(number, name) for number, name in enumerate(self._names) if name in names]
+        edges = tuple(edge for number, _ in slots for edge in (2 * number, 2 * number + 1))
+        return _Again(tuple(name for _, name in slots), edges)
 
 
 class _Again(NamedTuple):
     """Which slots of a kept fragment may be filled anew."""
 
-    slots: Places
-    others: Places
     names: tuple[str, ...]  # of the slots
     edges: Sequence[int]  # the pieces with whose ends each of the slots begins and ends
 
@@ -221,17 +212,18 @@ class Fragment:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
         Raises FragmentError for a missing or an unknown name, and for a value that the shape does not have."""
-        return Html(self._shaped(language, given).fill(given).decode())
+        return Html(b"".join(self._shaped(language, given).filled(given)).decode())
 
     def fill_as_sent(self, language: str, **given: Any) -> bytes:
         """Like `fill`, in bytes: pages and cards are joined so. Both take such bytes for a slot, too."""
-        return self._shaped(language, given).fill(given)
+        return b"".join(self._shaped(language, given).filled(given))
 
     def to_keep(self, language: str, values: Values, **given: Any) -> Refillable:
         """The HTML of this fragment, to be kept: what `values` has may be filled anew, `given` has the rest.
 
         Raises FragmentError as `fill`."""
-        return self._shaped(language, {**given, **values.slots}).to_keep(given, values)
+        given |= values.slots
+        return self._shaped(language, given).to_keep(given, values)
 
     def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
         """The fragment in this shape, whose names are removed from `given`. Raises FragmentError."""
@@ -278,7 +270,7 @@ class Fragment:
         pieces = _PLACEHOLDER.split(html)
         if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")
-        shaped = Shaped(pieces, [(place, to_fill[int(pieces[place])]) for place in range(1, len(pieces), 2)])
+        shaped = Shaped(pieces, [to_fill[int(number)] for number in pieces[1::2]])
         if settings.DEBUG:
             return shaped
         if len(self._rendered) >= MOST_SHAPES:

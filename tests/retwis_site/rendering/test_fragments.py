@@ -177,7 +177,7 @@ def test_the_shapes_of_a_fragment_share_what_they_have_in_common(made):
     for value in (1, 2):
         fragment.fill_as_sent("en", a="x", c="y", b=value)
     one, another = fragment._rendered.values()
-    assert one._places is another._places
+    assert one._names is another._names
     same = [piece is counterpart for piece, counterpart in zip(one._pieces, another._pieces, strict=True)]
     assert same == [True, True, False, True, True]
 
