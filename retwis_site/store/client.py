@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import dropwhile
+from itertools import compress, dropwhile
 from operator import itemgetter
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -102,6 +102,11 @@ class Pipe(Commands):
     def zscore_each(self, places: Sequence[tuple[str, int]], read: Callable[[list[str | None]], T]) -> Reply[T]:
         """Queue a ZSCORE for each sorted set with one of its ids. `read` gets the scores, in the same order."""
         return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], read)
+
+    def among(self, key: str, members: Sequence[str]) -> Reply[list[str]]:
+        """Queue a ZMSCORE: those of these members that the sorted set has, without their scores."""
+        queued = [(("ZMSCORE", key, *members), AS_SENT)]
+        return self._queue_each(queued, lambda replies: [*compress(members, replies[0])])
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""

@@ -32,36 +32,51 @@ from timeline.relations.relations import (
 FIRST_SHARED = 4  # uids that a comparison returns
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
+FORESEEN = 128  # members of a set that a profile reads before it knows how many there are
 
 # ---- Two sorted sets of uids are compared.
 
 
+class Members(NamedTuple):
+    """What was read of a sorted set of uids."""
+
+    uids: list[str]  # as text, without those that no number counts
+    are_all: bool  # whether the set has no others
+    are_enough: bool  # whether these are all, or as many as a comparison looks up
+
+
+def ask_members(pipe: Pipe, key: str) -> Result[Members]:
+    """Ask for the first COMPARED members of a set. Two commands."""
+    members, unseen = (pipe.zrange(one, 0, COMPARED - 1) for one in (key, keys.unseen(key)))
+    return Result(lambda: _members(members.value, unseen.value, COMPARED))
+
+
+def _members(found: list[str], unseen: list[str], asked: int) -> Members:
+    """`asked`: how many members were asked for, at most."""
+    are_all = len(found) < asked
+    left_out = set(unseen)
+    counted = [member for member in found if member not in left_out] if left_out else found
+    return Members(counted, are_all, are_all or asked == COMPARED)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
-    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
+    """Finds the members that two sorted sets of uids share, from the smaller set. They are looked up in the larger one,
+    or compared with it where that was read whole, too."""
 
     smaller: str  # key
     larger: str  # key
     smaller_size: int
 
-    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
-        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
-        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
-
-        def read() -> list[str]:
-            left_out = set(unseen.value)
-            return [member for member in members.value if member not in left_out] if left_out else members.value
-
-        return Result(read)
-
-    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
-        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
-        scores = pipe.zmscore(self.larger, members) if members else None
+    def ask_shared(self, pipe: Pipe, sets: Mapping[str, Members]) -> "Result[Shared]":
+        """Ask which members of the smaller set are also in the larger one. `sets`: by key, what was read; the smaller
+        one is among them. One command; none without members, and where the larger set was read whole."""
+        members, others = sets[self.smaller].uids, sets.get(self.larger)
+        is_whole = others is not None and others.are_all
+        asked = pipe.among(self.larger, members) if members and not is_whole else None
 
         def read() -> Shared:
-            pairs = zip(members, scores.value if scores else (), strict=True)
-            found = [member for member, score in pairs if score is not None]
+            found = asked.value if asked else [*{*members}.intersection(others.uids if others else ())]
             uids = stored_ids(self.smaller, found)
             first = tuple(sorted(uids)[:FIRST_SHARED])
             return Shared(InCommon(len(uids), exact=self.smaller_size <= len(members)), first)
@@ -82,12 +97,6 @@ def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
     if one_size <= other_size:
         return Comparison(one, other, one_size)
     return Comparison(other, one, other_size)
-
-
-def _ask_smaller(pipe: Pipe, comparisons: Iterable[Comparison]) -> Result[dict[str, list[str]]]:
-    """By key, the smaller sets of these comparisons, which may share one. Two commands each."""
-    asked = {key: one.ask_smaller(pipe) for key, one in {one.smaller: one for one in comparisons}.items()}
-    return Result(lambda: {key: members.value for key, members in asked.items()})
 
 
 # ---- The comparisons of a profile. They are kept for seconds, and only while the viewer follows and unfollows nobody.
@@ -117,7 +126,7 @@ class Common(NamedTuple):
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 250 KB.
 _compared: Memory[tuple[int, int], tuple[FollowsVersion, Common]] = Memory(size=250, seconds=5)
 # By uid, how many followers a person had when a profile was shown last, and whom they followed, and one: 0 is no hint.
-# A page that knows which sets are the smaller ones reads them at once. 1 MB.
+# A page that knows which sets are the smaller ones reads them at once, also large ones. 1 MB.
 _followers: Hints[int] = Hints(1 << 15)
 _following: Hints[int] = Hints(1 << 15)
 
@@ -132,13 +141,14 @@ class Mine:
     counts: FollowCounts  # of the viewer
     follows: FollowsVersion  # of the viewer
     made: tuple[FollowsVersion, Common] | None  # the comparisons that are cached
-    smaller: Mapping[str, list[str]]  # by key, sets that were read for the comparisons
+    sets: dict[str, Members]  # by key, what was read for the comparisons
 
     def relation(self, pipe: Pipe, theirs: FollowCounts, hidden: LatestHidden) -> Reading[ViewerRelation]:
         """What the profile says of both. `theirs`: the numbers of the user; `hidden`: whom the viewer has hidden last.
 
-        One round trip for the comparisons, two where `smaller` lacks a set; none where they are cached, and were made
-        while the viewer had these follows. One more while the users that both know are not cached."""
+        One round trip for the comparisons where one of the sets was not read whole, two where not enough of the smaller
+        one was read, else none; none where they are cached, and were made while the viewer had these follows. One more
+        while the users that both know are not cached."""
         made = self.made
         common = made[1] if made and made[0] == self.follows else (yield from self._compare(pipe, theirs))
         return ViewerRelation(
@@ -149,11 +159,12 @@ class Mine:
         )
 
     def _compare(self, pipe: Pipe, theirs: FollowCounts) -> Reading[Common]:
-        comparisons = _comparisons(self.uid, self.counts, self.them, theirs)
-        smaller = self.smaller
-        if not all(one.smaller in smaller for one in comparisons):
-            [smaller] = yield from trip(_ask_smaller(pipe, comparisons))
-        shared = [one.ask_shared(pipe, smaller[one.smaller]) for one in comparisons]
+        comparisons, sets = _comparisons(self.uid, self.counts, self.them, theirs), self.sets
+        lacking = {key for one in comparisons if (key := one.smaller) not in sets or not sets[key].are_enough}
+        if lacking:
+            [read] = yield from trip(_ask_sets(pipe, lacking))
+            sets = sets | read
+        shared = [one.ask_shared(pipe, sets) for one in comparisons]
         yield
         common = Common(*(one.value for one in shared))
         _note_counts(self.uid, self.counts)
@@ -172,12 +183,41 @@ def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, FollowsVers
 _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0, "WITHSCORES"), read=_follows)
 
 
+def _first_members(uid: int, replies: Sequence[Any]) -> dict[str, Members]:
+    followers, unseen_followers, following, unseen_following = replies
+    return {
+        keys.followers(uid): _members(followers, unseen_followers, FORESEEN),
+        keys.following(uid): _members(following, unseen_following, FORESEEN),
+    }
+
+
+# By key, the first followers of a user and the first whom they follow: of most users these are all.
+_FIRST_MEMBERS = Question(
+    *(
+        ("ZRANGE", key, 0, FORESEEN - 1)
+        for kind in (keys.followers, keys.following)
+        for key in (kind, f"{keys.unseen.word}:{kind.word}")
+    ),
+    read=_first_members,
+)
+
+
 def ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
-    """Eleven commands, and two for each of the smaller sets, as far as they are foreseen."""
+    """Eleven commands; while no comparisons are cached, eight more, and two for each set that is foreseen to be
+    large and the smaller one."""
     between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
     made = _compared.get((me, them))
-    smaller = _ask_smaller(pipe, _foreseen_comparisons(me, them)) if made is None else None
-    return Result(lambda: Mine(me, them, between.value, *own.value, made, smaller.value if smaller else {}))
+    if made is not None:
+        return Result(lambda: Mine(me, them, between.value, *own.value, made, {}))
+    mine, theirs = pipe.ask(_FIRST_MEMBERS, me), pipe.ask(_FIRST_MEMBERS, them)
+    large = _ask_sets(pipe, _foreseen(me, them))
+    return Result(lambda: Mine(me, them, between.value, *own.value, None, mine.value | theirs.value | large.value))
+
+
+def _ask_sets(pipe: Pipe, some: Iterable[str]) -> Result[dict[str, Members]]:
+    """By key, sets. Two commands each."""
+    asked = {key: ask_members(pipe, key) for key in some}
+    return Result(lambda: {key: members.value for key, members in asked.items()})
 
 
 def foreseen_people(me: int, them: int) -> tuple[int, ...]:
@@ -210,11 +250,12 @@ def _comparisons(me: int, own: FollowCounts, them: int, theirs: FollowCounts) ->
     ]
 
 
-def _foreseen_comparisons(me: int, them: int) -> list[Comparison]:
-    """Those that a profile most likely makes, which is not known before the numbers are read. None when this process
-    does not know the numbers of both."""
+def _foreseen(me: int, them: int) -> set[str]:
+    """The keys of large sets that the comparisons most likely look up."""
     own, theirs = _last_counts(me), _last_counts(them)
-    return _comparisons(me, own, them, theirs) if own and theirs else []
+    if own is None or theirs is None:
+        return set()
+    return {one.smaller for one in _comparisons(me, own, them, theirs) if one.smaller_size >= FORESEEN}
 
 
 def _last_counts(uid: int) -> FollowCounts | None:
@@ -247,8 +288,8 @@ def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> di
         uid: compare(keys.following(me.uid), own.following, keys.followers(uid), counts.followers)
         for uid, counts in theirs.items()
     }
-    smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
-    shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller[one[1]]), comparisons.items())
+    smaller = answers(store, ask_members, {one.smaller for one in comparisons.values()})
+    shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller), comparisons.items())
     first = {uid: found.first for (uid, _), found in shared.items()}
     muted = answer(store, ask_standing, MUTE, me.uid, {one for some in first.values() for one in some})
     return {uid: tuple(one for one in some if one not in muted) for uid, some in first.items()}

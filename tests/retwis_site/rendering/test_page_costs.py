@@ -22,14 +22,14 @@ COSTS = {
     ("/", "alice"): ((1, 29), (7, 62)),  # cold, it also looks for people to follow
     ("/?before=121", "alice"): ((2, 29), (4, 50)),
     ("/@Alice/", "alice"): ((1, 43), (4, 56)),
-    ("/@bob/", "alice"): ((1, 33), (6, 75)),
+    ("/@bob/", "alice"): ((1, 33), (5, 76)),
     ("/@bob/", "a visitor"): ((1, 10), (3, 43)),
     ("/timeline/", "alice"): ((2, 20), (4, 42)),
     ("/timeline/", "a visitor"): ((0, 0), (3, 30)),  # kept for a second
     ("/timeline/?of=all", "a visitor"): ((1, 2), (3, 30)),  # not kept
     ("/", "a visitor"): ((0, 0), (3, 30)),
     ("/?of=all", "a visitor"): ((1, 2), (3, 30)),
-    ("/@bob/replies/", "alice"): ((1, 33), (6, 75)),
+    ("/@bob/replies/", "alice"): ((1, 33), (5, 76)),
     ("/@bob/2/quotes/", "a visitor"): ((1, 5), (2, 7)),
     ("/@bob/2/history/", "a visitor"): ((1, 5), (3, 9)),
     ("/@bob/2/", "alice"): ((1, 28), (4, 32)),

@@ -10,7 +10,8 @@ from retwis_site.store.client import answer
 from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from tests.support.stores.seam import before_part, each_moment
-from timeline.people.common import compare
+from timeline.people import common
+from timeline.people.common import ask_members, compare
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.visibility import LATEST
@@ -80,18 +81,40 @@ def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, 
     assert "You and @Alice have 1 follower in common" in text_of(client.get("/@alice/"))
 
 
-def test_a_first_visit_reads_at_once_what_it_compares(browser, alice, bob, carol, raw, round_trips):
+@pytest.fixture
+def acquainted(browser, alice, bob, carol, raw):
+    """Three people with one follower, who follow 10, 20 and 30 people. The process has shown profiles to all three."""
     for uid in (1, 2, 3):
         raw.zadd(f"followers:{uid}", {"100": 1})
         raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 200 + 10 * uid)})
     browser(bob).get("/@alice/")
-    browser(carol).get("/@bob/")  # the process knows now how many follow each of them
-    read, compared = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
-    assert ["ZRANGE", "following:1", "0", "9999"] in [[*map(str, one)] for one in read.commands]
-    assert {one[0] for one in compared.commands} == {"ZMSCORE"}
+    browser(carol).get("/@bob/")
+
+
+def test_a_first_visit_compares_small_sets_as_they_are_read(browser, acquainted, carol, round_trips):
+    [read] = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
+    assert ["ZRANGE", "following:1", "0", "127"] in [[*map(str, one)] for one in read.commands]
     text = text_of(browser(carol).get("/@alice/"))
     assert "You and @Alice have 1 follower in common" in text
     assert "You both follow 10 people" in text
+
+
+def test_a_first_visit_looks_members_of_a_small_set_up_in_a_large_one(browser, acquainted, carol, raw, round_trips):
+    raw.zadd("following:1", {str(other): 1 for other in range(220, 420)})
+    _, compared = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
+    assert [(one[0], one[1]) for one in compared.commands] == [("ZMSCORE", "following:1")]
+    assert "You both follow 20 people" in text_of(browser(carol).get("/@alice/"))
+
+
+def test_a_first_visit_reads_at_once_what_it_compares_of_large_sets(browser, acquainted, bob, carol, raw, round_trips):
+    for uid in (1, 3):
+        raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 400 + 10 * uid)})
+    assert len(round_trips(lambda: browser(carol).get("/@alice/")).round_trips) == 3  # the process learns how many
+    common._compared.clear()
+    read, compared = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
+    assert ["ZRANGE", "following:1", "0", "9999"] in [[*map(str, one)] for one in read.commands]
+    assert {one[0] for one in compared.commands} == {"ZMSCORE"}
+    assert "You both follow 210 people" in text_of(browser(carol).get("/@alice/"))
 
 
 def test_a_first_visit_compares_rightly_though_another_set_is_the_smaller_one_now(browser, alice, bob, carol, raw):
@@ -127,7 +150,7 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     raw.zadd("followers:2", {str(uid): uid for uid in range(1, size + 501)})
     comparison = compare("followers:2", size + 500, "following:1", size)
     assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
-    shared = answer(store, comparison.ask_shared, answer(store, comparison.ask_smaller))
+    shared = answer(store, comparison.ask_shared, {"following:1": answer(store, ask_members, "following:1")})
     assert str(shared.number) == expected
     assert shared.first == (1, 2, 3, 4)
 
