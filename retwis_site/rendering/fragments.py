@@ -96,7 +96,7 @@ class Shaped:
         again = self._again.get(names) or self._again.setdefault(names, self._split(names))
         filled = self.filled(given)
         ends = [*accumulate(map(len, filled))]
-        places = array("I", map(ends.__getitem__, again.edges))
+        places = array("I", [*map(ends.__getitem__, again.edges)])  # from a list it takes no room to grow
         return Refillable(again.names, values.as_filled(b"".join(filled), places))
 
     def _split(self, names: Sequence[str]) -> "_Again":
