@@ -111,24 +111,27 @@ def register_person(call: Call) -> dict[str, Any]:
     if not covers(scopes, "write:accounts"):
         raise OutOfScope
     sent, site = call.sent, call.viewer.site
-    code, why = sent.text("invite_code") or "", sent.text("reason") or ""
+    code = sent.text("invite_code") or ""
     joining = Joining(connect())
     try:
         invitation = joining.check_open(site.registration, code)
     except Refused as refused:
         raise Forbidden(str(refused)) from refused
     password = sent.text("password") or ""
-    typed = {"username": sent.text("username") or "", "password1": password, "password2": password, "why": why}
+    typed = {"username": sent.text("username") or "", "password1": password, "password2": password}
+    typed["why"] = sent.text("reason") or ""
     form = (ApplicationForm if site.registration == "approval" and invitation is None else RegisterForm)(typed)
     form.is_valid()
     if not sent.flag("agreement"):
         form.add_error(None, forms.ValidationError(_("You must agree to the rules of the site."), code="agreement"))
     if form.errors:
         raise _invalid(form)
+    given = form.cleaned_data  # as the page: what was typed may have spaces around it, which the form has not judged
+    name, why = given["username"], given.get("why", "")
     try:
-        joining.check_name(typed["username"])  # such a refusal counts for no limit, and costs no hash
+        joining.check_name(name)  # such a refusal counts for no limit, and costs no hash
         RateLimits(connect()).count(REGISTRATIONS, client_address(call.request))
-        user = joining.join(site.registration, typed["username"], make_password(password), why, code)
+        user = joining.join(site.registration, name, make_password(given["password1"]), why, code)
     except Refused as refused:
         error = "ERR_TAKEN" if isinstance(refused, NameTaken) else "ERR_RESERVED"
         raise Invalid(

@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.apps.repository import Apps, own_token
+from accounts.joining.joining import read_application
 from accounts.signing_in.passwords import HASHING
 from tests.support.apps import App
 from tests.support.hashers import busy
@@ -46,6 +47,23 @@ def test_what_is_wrong_is_told_by_field(store, raw, client, alice, changed, deta
     assert found["error"].startswith("Validation failed: ")
     assert {field: [one["error"] for one in errors] for field, errors in found["details"].items()} == details
     assert raw.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.parametrize("spaces", [" ", "\n", "\u2003", " " * 5000])
+def test_spaces_around_a_name_make_no_other_name(store, raw, client, alice, spaces):
+    """They would stand beside the name of somebody else, or of the site, and look the same."""
+    for taken in ("alice", "admin"):
+        for name in (f"{taken}{spaces}", f"{spaces}{taken}"):
+            assert register(client, store, username=name).status_code == 422
+    assert register(client, store, username=f"{spaces}bob{spaces}").status_code == 200
+    assert raw.hgetall("users") == {"alice": "1", "bob": "2"}
+
+
+def test_an_application_is_kept_as_the_form_reads_it(store, raw, client):
+    raw.hset("site", "registration", "approval")
+    register(client, store, username=" carol ", reason=f"I know bob{' ' * 5000}")
+    found = read_application(raw.hget("applications", "carol"))
+    assert (found.username, found.why) == ("carol", "I know bob")
 
 
 @pytest.mark.parametrize(("mode", "status"), [("closed", 403), ("invite", 403), ("approval", 403)])
