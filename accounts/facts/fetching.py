@@ -30,6 +30,9 @@ PORT = 443
 PAGES = ("text/html", "application/xhtml+xml")
 # IPv6 addresses that lead to an IPv4 address: NAT64, 6to4, Teredo, and the old ones that are compatible.
 _TRANSLATED = [*map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96"))]
+# Networks of no public use that Python before 3.11.10 and 3.12.4, or each one, takes for the internet. In the first,
+# some clouds tell a machine its secrets.
+_INNER = [*map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20"))]
 
 
 class NotFetched(Exception):
@@ -122,8 +125,10 @@ def is_public(address: str) -> bool:
     if isinstance(ip, IPv6Address):
         if ip.ipv4_mapped is not None:
             return is_public(str(ip.ipv4_mapped))
-        if ip.is_site_local or any(ip in network for network in _TRANSLATED):
+        if ip.is_site_local:
             return False
+    if any(ip in network for network in (*_TRANSLATED, *_INNER)):
+        return False
     return ip.is_global and not (
         ip.is_multicast or ip.is_reserved or ip.is_private or ip.is_loopback or ip.is_link_local or ip.is_unspecified
     )

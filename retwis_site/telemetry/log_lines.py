@@ -103,13 +103,15 @@ class OfRequest(logging.Filter):
 
 
 def without_secrets(request: HttpRequest, text: str) -> str:
-    """The text without the secrets in the request's address."""
+    """The text without the secrets in the request's address, also as Django writes a path into its lines: a link may
+    have been copied with characters that are escaped there."""
     try:
         parts = (request.resolver_match or resolve(request.path_info)).kwargs
     except Resolver404:
         return text
     for name in SECRETS & parts.keys():
-        text = text.replace(str(parts[name]), "...")
+        secret = str(parts[name])
+        text = text.replace(secret, "...").replace(secret.encode("unicode_escape").decode(), "...")
     return text
 
 
