@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -29,8 +30,8 @@ from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, Profile, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
-from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
-from timeline.moderation.views import REPORTS
+from timeline.moderation.reports import RULE, NewReport, Reason, Reports
+from timeline.moderation.views import REPORTS, ReportForm
 from timeline.people.common import known_followers
 from timeline.people.directory import FollowPages, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson
@@ -184,9 +185,10 @@ def report(call: Call) -> object:
         raise NoSuchUser(str(uid))
     if person.uid == me.uid:
         raise Invalid(_("You cannot report yourself."))
-    comment = sent.text("comment") or ""
-    if len(comment) > LONGEST_NOTE:
-        raise Invalid(f"Comment is longer than {LONGEST_NOTE} characters")
+    try:
+        comment = ReportForm.base_fields["note"].clean(sent.text("comment") or "")  # as the page takes it
+    except ValidationError as error:
+        raise Invalid(f"Comment: {' '.join(error.messages)}") from error
     pids = [parse_id(text) or 0 for text in dict.fromkeys(sent.texts("status_ids"))][:MOST_POSTS]
     shown = [one_post_or_hidden(call.viewer, person.username, pid)[0] for pid in pids]
     posts = [post for post in shown if post.links.repost_of is None]

@@ -46,6 +46,7 @@ def test_what_cannot_be_reported_is_refused(store, raw, alice, bob):
     for sent, status in (
         ({"account_id": alice.user.uid}, 422),
         ({"account_id": them, "comment": "x" * 501}, 422),
+        ({"account_id": them, "comment": "a\0b"}, 422),
         ({"account_id": them, "category": "boring"}, 422),
         ({"account_id": them, "rule_ids[]": 1}, 422),
         ({"account_id": them, "status_ids[]": 7}, 404),
