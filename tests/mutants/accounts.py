@@ -1,12 +1,9 @@
 """Mutants of accounts: joining, names, passwords and their deletion."""
 
-from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, Mutant
+from tests.mutants.mutant import DELETED, EARLY, JOB_FIRST, JOINS, Mutant
 
 INTERLEAVINGS = "tests/protocols/test_interleavings.py"
 NAMES = f"{INTERLEAVINGS}::test_the_name_index_agrees_with_the_display_names"
-DELETED = (
-    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
-)
 REMOVAL = "tests/accounts/users/test_removal.py::test_after_a_kill_at_any_step_another_worker_finishes"
 JOINING = "tests/protocols/test_joining.py"
 ANSWERS = f"{JOINING}::test_two_moderators_who_answer_at_once"

@@ -1,12 +1,9 @@
 """Mutants of apps: codes and tokens."""
 
-from tests.mutants.mutant import EARLY, Mutant
+from tests.mutants.mutant import DELETED, EARLY, Mutant
 
 REPOSITORY = "accounts/apps/repository.py"
 ONE_TOKEN = ("tests/protocols/test_tokens.py::test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it",)
-DELETED = (
-    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
-)
 
 MUTANTS = [
     Mutant(

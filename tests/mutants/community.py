@@ -1,6 +1,6 @@
 """Mutants of what staff does: sanctions, roles, the site's words, reports and deleted posts."""
 
-from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, LEFT_OUT, Mutant
+from tests.mutants.mutant import DELETED, EARLY, JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
 INTERLEAVED = "tests/protocols/moderation/test_interleaved_moderation.py"
 SANCTIONS = (
@@ -23,9 +23,6 @@ AT_ONCE = "tests/protocols/test_three_at_once.py::"
 PICTURE = (
     "tests/protocols/posts/test_interleaved_pictures.py::"
     "test_a_profile_picture_that_comes_while_staff_removes_the_one_before_stays"
-)
-DELETED = (
-    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
 

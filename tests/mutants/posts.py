@@ -1,13 +1,10 @@
 """Mutants of posts: written, changed, removed, brought back and found."""
 
-from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
+from tests.mutants.mutant import DELETED, JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
 CONVERSATIONS = "tests/protocols/test_conversations.py"
 MIDDLE = f"{CONVERSATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
 KILLED = f"{CONVERSATIONS}::test_a_killed_change_has_no_effect_or_its_full_effect"
-DELETED = (
-    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
-)
 EDIT_KILLED = (
     "tests/protocols/posts/test_interleaved_notices.py::"
     "test_nobody_has_a_notice_of_a_post_whose_edit_was_killed_at_any_moment_and_that_is_then_deleted"
