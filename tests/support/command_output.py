@@ -82,3 +82,15 @@ def doctor(capsys, *options):
 def doctor_findings(capsys, *options):
     """What `doctor` finds, as two dicts from a check's label to a number: inconsistencies and orphans."""
     return doctor(capsys, *options)[1:]
+
+
+def mends_all(capsys):
+    """`doctor --fix` succeeds, and the next `doctor` finds nothing."""
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+
+
+def finds_and_mends(capsys, errors):
+    """`doctor` finds these errors, label -> number of findings, and mends all of them."""
+    assert doctor(capsys)[1] == errors
+    mends_all(capsys)

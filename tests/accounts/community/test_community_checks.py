@@ -17,7 +17,7 @@ from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from tests.support.command_output import complaints, doctor_findings
+from tests.support.command_output import complaints, doctor_findings, finds_and_mends, mends_all
 from tests.support.people import LONG_AGO
 from tests.support.protocols.community import jobs_but_recounts
 from tests.support.removed_accounts import delete_account
@@ -58,9 +58,7 @@ def _forget_job(raw):
 )
 def test_each_damage_is_found_and_repaired(site, store, capsys, damage, check):
     damage(site)
-    assert doctor_findings(capsys)[0] == {check: 1}
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys)[0] == {}
+    finds_and_mends(capsys, {check: 1})
     assert Roles(store).staff() == {ALICE: Role.ADMIN}
     assert (site.hget("user:1", "role"), site.hget("user:2", "role") or "") == ("admin", "")
     assert len(open_appeals(store).appeals) == 1
@@ -74,8 +72,7 @@ LINES = "lines of {}: that tell of no act, or stand at another time"
 def _restored(raw, capsys, uid=BOB):
     """A server has lost the hash of a user, and `doctor --fix` writes it again. Returns its state."""
     raw.delete(f"user:{uid}")
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys)[0] == {}
+    mends_all(capsys)
     return raw.hget(f"user:{uid}", "state")
 
 
@@ -103,8 +100,7 @@ def test_a_lost_account_comes_back_whole_after_doctor_was_killed(site, store, ca
         site.delete("user:2")
         killed_before_write(moment, lambda: doctor_findings(capsys, "--fix"))
         make_due(site)  # no lease is held
-        doctor_findings(capsys, "--fix")
-        assert doctor_findings(capsys)[0] == {}
+        mends_all(capsys)
         assert Sanctions(store).of(BOB) == imposed
         assert site.hget("auths", site.hget("user:2", "auth")) == "2"
 
@@ -116,8 +112,7 @@ def test_a_damaged_state_is_written_again(site, store, capsys, state):
     site.hdel("user:2", "state")
     if state is not None:
         site.hset("user:2", "state", state)
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys)[0] == {}
+    mends_all(capsys)
     assert Sanctions(store).of(BOB) == imposed
 
 
@@ -161,9 +156,7 @@ def test_a_line_that_tells_of_no_act_is_named_and_kept_elsewhere(site, store, ad
     site.zadd(key, {line: 1.9e12})
     for page in ("/moderation/log/", "/moderation/people/bob/"):
         assert admin.get(page).status_code == 200
-    assert doctor_findings(capsys)[0] == {LINES.format(key.partition(":")[0]): 1}
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys)[0] == {}
+    finds_and_mends(capsys, {LINES.format(key.partition(":")[0]): 1})
     assert site.zrange(key, 0, -1, withscores=True) == before
     assert site.hgetall(f"damaged:{key}:values") == {line: "1900000000000.0"}
 
@@ -290,11 +283,10 @@ def test_an_answer_that_lost_its_job_is_carried_out(joining_site, store, capsys)
     [asked] = Applications(store).all()
     act = Act(what=APPROVED, by=1)
     joining_site.hset("applications", answer_of("dora", asked.at), act.line())
-    assert doctor_findings(capsys, "--fix")[0] == {ANSWERS: 1}
+    finds_and_mends(capsys, {ANSWERS: 1})
     assert joining_site.hget("users", "dora") == "3"
     assert [one.id for one in Log(store).about(3)] == [act.id]
     assert not joining_site.exists("applications")
-    assert doctor_findings(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("field", ["answer:dora:1", "answer:dora", "answer:dora:x", "answer:gone:5", "answer:"])

@@ -13,7 +13,7 @@ from retwis_site.maintenance.checks import AT_ONCE
 from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
-from tests.support.command_output import COUNTERS, VALUES, doctor, report_of
+from tests.support.command_output import COUNTERS, VALUES, doctor, finds_and_mends, mends_all, report_of
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
@@ -154,8 +154,7 @@ def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp
     for lease in damaged.keys("lease:*"):
         damaged.delete(lease)  # as when they have expired
     assert doctor(capsys)[0] == 1
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     call_command("cleanup")
     assert "Third" in browser(bob).get("/").content.decode()
     damaged.flushall()
@@ -171,8 +170,7 @@ def test_a_score_that_is_no_time_is_no_error_and_is_repaired(site, browser, alic
     call_command("deliver", "--once")
     export(tmp_path / "site.jsonl", damaged=True)
     assert doctor(capsys)[1][VALUES]
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
 
 
 def test_a_bad_value_is_logged_once_with_its_key_and_the_fix(site, browser, caplog):
@@ -222,9 +220,7 @@ def test_doctor_tells_the_key_and_the_value_and_keeps_what_it_removes(site, caps
 def test_a_field_that_is_no_json_is_named_and_kept_elsewhere(site, browser, key, field, value, capsys):
     site.hset(key, field, value)
     assert browser().get("/@Alice/").status_code == 200
-    assert doctor(capsys) == (1, {VALUES: 1}, {})
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {VALUES: 1})
     assert not site.hexists(key, field)
     assert site.hgetall(f"damaged:{key}:values") == {field: value}
 
@@ -318,8 +314,7 @@ def test_a_copy_has_the_bad_values_too(raw, source, capsys, value):
     add_jobs(source.raw, NOT_IDS[value])
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
 
 
 @pytest.mark.parametrize("value", NOT_IDS)

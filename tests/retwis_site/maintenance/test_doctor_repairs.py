@@ -18,7 +18,19 @@ from retwis_site.maintenance.checks import AtWork, confirmed, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import without_gate
-from tests.support.command_output import COUNTERS, LOST, NAMES, OVERDUE, SECRETS, VALUES, doctor, findings_of, said
+from tests.support.command_output import (
+    COUNTERS,
+    LOST,
+    NAMES,
+    OVERDUE,
+    SECRETS,
+    VALUES,
+    doctor,
+    findings_of,
+    finds_and_mends,
+    mends_all,
+    said,
+)
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
@@ -165,12 +177,9 @@ def test_every_inconsistency_is_found_and_repaired(site, store, capsys, case):
     make_inconsistent, expected = INCONSISTENCIES[case]
     make_inconsistent(site)
     inconsistent = everything(site)
-    code, errors, _ = doctor(capsys)
-    assert code == 1
+    assert doctor(capsys)[:2] == (1, expected)
     assert everything(site) == inconsistent
-    assert errors == expected
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     raised = {"next_user_id": "99"} if COUNTERS in expected and case.endswith(": of an unknown user") else {}
     assert without_caches(everything(site)) == before | raised
 
@@ -178,8 +187,7 @@ def test_every_inconsistency_is_found_and_repaired(site, store, capsys, case):
 def test_a_lost_account_keeps_its_name_posts_and_followers_and_needs_a_new_password(site, store, capsys, typed):
     site.delete("user:1")
     assert doctor(capsys)[0] == 1
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert site.hget("user:1", "username") == "alice"
     assert site.zrange("updates:1", 0, -1) == ["1", "3"]
     assert site.zrange("followers:1", 0, -1) == ["2", "3"]
@@ -195,8 +203,7 @@ def test_a_lost_account_that_only_likes_and_bookmarks_keeps_its_name_and_these(s
     Bookmarks(store).add(dave.uid, 3, ALICE)
     before = without_caches(everything(site))
     site.delete("user:4")
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert site.hget("user:4", "username") == "dave"
     after = without_caches(everything(site))
     assert {key for key in before if before[key] != after[key]} == {"user:4", "auths"}
@@ -213,17 +220,14 @@ def test_the_second_of_two_users_with_the_same_name_gets_another_name(site, stor
     site.hset("user:3", "username", "alice")
     site.hdel("users", "carol")
     assert doctor(capsys)[1][NAMELESS] == 1
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert site.hgetall("users") == {"alice": "1", "bob": "2", "alice_3": "3"}
     assert authenticate(None, username="alice_3", password=PASSWORD).user.uid == CAROL
 
 
 def test_the_second_of_two_users_with_the_same_secret_gets_another_secret(site, store, capsys, alice):
     site.hset("user:2", "auth", alice.secret)
-    assert doctor(capsys)[1] == {SECRETS: 1}
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {SECRETS: 1})
     assert Viewer(store, alice.secret).user.uid == ALICE
     assert Viewer(store, site.hget("user:2", "auth")).user.uid == BOB
 
@@ -231,16 +235,13 @@ def test_the_second_of_two_users_with_the_same_secret_gets_another_secret(site, 
 def test_a_user_missing_from_users_by_time_gets_the_time_of_the_previous_user(site, capsys):
     site.zadd("users_by_time", {"Alice": LONG_AGO})
     site.zrem("users_by_time", "bob")
-    assert doctor(capsys)[1] == {UNLISTED: 1}
-    assert doctor(capsys, "--fix")[0] == 0
+    finds_and_mends(capsys, {UNLISTED: 1})
     assert site.zscore("users_by_time", "bob") == LONG_AGO
 
 
 def test_a_post_that_lost_its_text_is_deleted(site, capsys):
     site.hdel("post:1", "body")
-    assert doctor(capsys)[1] == {UPDATES: 1}
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {UPDATES: 1})
     assert site.hexists("post:1", "deleted")
     assert site.zrange("updates:1", 0, -1) == ["3"]
 
@@ -248,8 +249,7 @@ def test_a_post_that_lost_its_text_is_deleted(site, capsys):
 def test_an_edited_post_that_lost_its_text_has_the_newest_again(site, store, capsys):
     Posts(store).edit(ALICE, 1, "The second text")
     site.hdel("post:1", "body")
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     assert site.hmget("post:1", "body", "deleted") == ["The second text", None]
 
 
@@ -286,8 +286,7 @@ def test_a_missing_ranking_is_one_finding_and_is_rebuilt(site, store, capsys):
 def test_one_run_repairs_also_what_only_a_repair_brings_to_light(full_site, capsys, lost):
     doctor(capsys, "--fix")
     full_site.delete(*lost)
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
 
 
 @pytest.fixture
@@ -417,8 +416,7 @@ def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_tri
 )
 def test_a_post_without_a_valid_time_gets_the_one_that_its_text_says(site, capsys, browser, when, seconds):
     site.hset("post:1", "time", when)
-    assert doctor(capsys)[1] == {UPDATES: 1}
-    assert doctor(capsys, "--fix")[0] == 0
+    finds_and_mends(capsys, {UPDATES: 1})
     assert site.hget("post:1", "time") == seconds
     assert browser().get("/@Alice/1/").status_code == 200
 

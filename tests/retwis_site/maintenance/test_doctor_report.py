@@ -17,7 +17,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.connection.recorder import Recording
 from retwis_site.store.kinds import matching
-from tests.support.command_output import OVERDUE, complaints, doctor, refuses, said
+from tests.support.command_output import OVERDUE, complaints, doctor, finds_and_mends, mends_all, refuses, said
 from tests.support.maintenance.healthy_site import home_pids
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.stored_keys import everything
@@ -198,9 +198,7 @@ def test_a_job_that_is_overdue_or_put_off_by_a_clock_ahead_is_an_error_and_is_ca
     site.hset("post:5", mapping={"user_id": "1", "time": LONG_AGO, "body": "Fifth"})
     site.set("next_post_id", 5)
     site.zadd("outbox", {"post:5:abc": int(time.time()) + due_in})
-    assert doctor(capsys)[1] == {OVERDUE: 1}
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {OVERDUE: 1})
     assert home_pids(store, bob) == [5, 4, 3, 1]
     assert site.zcard("outbox") == 0
 
@@ -274,8 +272,7 @@ def test_a_dead_letter_is_reported_and_finished_once_it_can_be(site, store, bob,
         drain(store, "worker")
         site.delete("lease:follow:2:3:abc")
     assert "dead letters: 1" in complaints(capsys)
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert site.zcard("set_aside") == 0
 
 

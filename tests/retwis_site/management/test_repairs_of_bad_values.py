@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.checks import AT_ONCE, keys_of
 from retwis_site.maintenance.key_checks import KeyChecks
-from tests.support.command_output import VALUES, doctor, report_of
+from tests.support.command_output import VALUES, doctor, mends_all, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.relations.relations import Follows
@@ -82,8 +82,7 @@ def test_an_account_with_a_bad_deleted_loses_nothing_and_the_report_says_what_to
     }
     assert browser().get("/@Alice/").status_code in {404, 410}
     site.hdel("user:1", "deleted")
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
 
 
 def test_after_a_repair_the_report_sends_nobody_to_it_again(site, capsys):

@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
-from tests.support.command_output import doctor_findings
+from tests.support.command_output import doctor_findings, mends_all
 from tests.support.http.page_text import page_of
 from tests.support.protocols.reports import CAROL, make_moderator, report
 from tests.support.stored_keys import drain_due, everything, noted, publish
@@ -93,8 +93,7 @@ def test_a_report_about_an_unknown_user_is_no_error_after_one_repair(store, raw,
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     raw.delete("user:2")
     raw.hdel("users", "bob")
-    doctor_findings(capsys, "--fix")
-    assert not any(any(found.values()) for found in doctor_findings(capsys))
+    mends_all(capsys)
     assert not raw.exists("reports_about:2")
     assert raw.hget(f"report:{made.rid}", "whom") == "2"
     assert raw.zrange("reports", 0, -1) == ([] if is_decided else [str(made.rid)])
@@ -130,8 +129,7 @@ def test_a_claim_that_leads_to_no_report_is_mended_by_one_repair(store, raw, sco
     before = everything(raw)
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     raw.zadd("reports_by:1", {"2:0": score})
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys) == ({}, {})
+    mends_all(capsys)
     assert everything(raw) == before
 
 
@@ -144,8 +142,7 @@ def test_a_report_whose_decision_cannot_be_read_waits_for_one_again(store, raw, 
     raw.hset(f"report:{one.rid}", "decision", line)
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert doctor_findings(capsys)[0]["decisions about reports that cannot be read"] == 1
-    doctor_findings(capsys, "--fix")
-    assert doctor_findings(capsys) == ({}, {})
+    mends_all(capsys)
     assert raw.hget(f"damaged:report:{one.rid}:values", "decision") == line
     [waiting] = Reports(store).open(None, 9)
     Deciding(store).decide(waiting, CAROL, [Action.WARN], "do not")

@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 from django.core.management import call_command
 
-from tests.support.command_output import LOST, doctor, findings_of, said
+from tests.support.command_output import LOST, doctor, findings_of, finds_and_mends, mends_all, said
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything, publish, without_damaged
 from tests.support.stored_posts import write_posts
@@ -67,8 +67,7 @@ def test_doctor_finds_and_repairs(site, capsys, fault):
     damage(site)
     code, errors, _ = doctor(capsys)
     assert (code, errors) == (1, expected)
-    doctor(capsys, "--fix")
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     assert_conversations_agree(site, fault)
     assert everything(site) == before
 
@@ -91,9 +90,7 @@ def test_a_post_that_stands_in_a_listing_was_published_and_is_put_back(site, cap
     site.zrem("updates:2", 3)
     site.delete("timeline", "posts:1", "posts:2")
     said(capsys, "cleanup")
-    assert doctor(capsys) == (1, {LOST: 2}, {})
-    doctor(capsys, "--fix")
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {LOST: 2})
     assert {key: site.zrange(key, 0, -1) for key in listed} == listed
     assert_conversations_agree(site, "put back")
 
@@ -115,9 +112,7 @@ def test_a_post_that_people_like_or_repost_was_published_and_is_put_back(site, s
     site.zrem("updates:2", pid)
     site.delete("timeline", "posts:1", "posts:2")
     said(capsys, "cleanup")
-    assert doctor(capsys)[1] == {LOST: 1}
-    doctor(capsys, "--fix")
-    assert doctor(capsys) == (0, {}, {})
+    finds_and_mends(capsys, {LOST: 1})
     assert site.zscore("updates:2", pid) == pid
     assert site.hget(f"post:{pid}", "body") == "Lost"
 
@@ -150,8 +145,7 @@ def test_cleanup_keeps_a_post_and_its_likes_while_its_author_is_damaged(raw, sto
     before = without_damaged(raw)
     damage(raw)
     call_command("cleanup", verbosity=0)
-    doctor(capsys, "--fix")
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     after = without_damaged(raw)
     lists = ("timeline", "posts:", "notices:")
     assert {key for key in before if before[key] != after.get(key) and not key.startswith(lists)} == set()
@@ -161,8 +155,7 @@ def test_cleanup_keeps_a_post_and_its_likes_while_its_author_is_damaged(raw, sto
 def test_a_reply_that_has_lost_its_place_in_the_thread_gets_it_back(site, capsys, lost):
     before = without_damaged(site)
     site.hdel("post:3", *lost)
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert without_damaged(site) == before
 
 
@@ -172,8 +165,7 @@ def test_cleanup_keeps_a_repost_that_doctor_puts_back(site, store, capsys):
     site.zrem("updates:1", own)
     site.delete("posts:1", "posts:2", "timeline")
     said(capsys, "cleanup")
-    doctor(capsys, "--fix")
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     assert site.zscore("updates:1", own) == own
     assert site.hget(f"post:{own}", "repost_of") == "1"
 
@@ -193,8 +185,7 @@ def test_a_post_in_a_listing_that_is_put_back_first_keeps_no_other_lost_post_fro
 def test_a_tombstone_whose_last_reply_is_lost_goes(site, capsys):
     site.delete("post:3")
     site.zrem("updates:2", 3)
-    doctor(capsys, "--fix")
-    assert doctor(capsys)[1] == {}
+    mends_all(capsys)
     assert site.keys("thread:*") == site.keys("replies_to:*") == []
     assert site.ttl("post:2") > 0
 

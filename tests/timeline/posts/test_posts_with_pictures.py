@@ -15,7 +15,7 @@ from accounts.media.repository import Pictures
 from accounts.media.upkeep import settle_picture
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
-from tests.support.command_output import doctor_findings
+from tests.support.command_output import finds_and_mends
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
@@ -266,9 +266,7 @@ def test_pictures_outlive_a_damaged_field_and_come_back_with_doctor(store, alice
     call_command("cleanup", stdout=io.StringIO())
     assert settle_picture(store, red)
     assert raw.exists(f"media:{red}", f"media:{other}") == 2
-    assert doctor_findings(capsys)[0] == {DAMAGED: 1}
-    assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
-    assert doctor_findings(capsys)[0] == {}
+    finds_and_mends(capsys, {DAMAGED: 1})
     found = media_from("", raw.hget(f"post:{pid}", "media"))
     if bad in {"cut off", "other quotes"}:
         assert raw.hget(f"post:{pid}", "media") == right
@@ -280,8 +278,7 @@ def test_pictures_outlive_a_damaged_field_and_come_back_with_doctor(store, alice
 def test_a_damaged_field_of_a_post_without_pictures_goes(store, alice, raw, capsys):
     pid = Posts(store).publish(1, NewPost("None"), new_token()).pid
     raw.hset(f"post:{pid}", "media", "x")
-    assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
-    assert doctor_findings(capsys) == ({}, {})
+    finds_and_mends(capsys, {DAMAGED: 1})
     assert not raw.hexists(f"post:{pid}", "media")
 
 

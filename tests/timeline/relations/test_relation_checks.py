@@ -10,7 +10,7 @@ import time
 import pytest
 
 from retwis_site.exceptions import StoreRefused
-from tests.support.command_output import COUNTERS, VALUES, doctor, findings_of, said
+from tests.support.command_output import COUNTERS, VALUES, doctor, findings_of, finds_and_mends, mends_all, said
 from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.people import LONG_AGO
 from tests.support.protocols.relations import assert_relations_agree
@@ -142,8 +142,7 @@ def test_every_inconsistency_is_found_and_repaired(request, capsys, made, damage
     inconsistent = everything(site)
     assert doctor(capsys)[:2] == (1, expected)
     assert everything(site) == inconsistent
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     made_more = {"next_post_id": "5"} if damage is list_another else {}
     raised = {"next_user_id": "99"} if COUNTERS in expected else {}
     assert without_damaged(site) == before | made_more | raised
@@ -168,8 +167,7 @@ def test_edges_of_a_person_whose_truth_is_lost_come_back_from_their_mirrors(requ
     homes = {key: value for key, value in before.items() if key.startswith("posts:")}
     site.delete(lost)
     assert doctor(capsys)[0] == 1
-    doctor(capsys, "--fix")
-    assert doctor(capsys) == (0, {}, {})
+    mends_all(capsys)
     assert {**without_damaged(site), **homes} == before  # a home is rebuilt by the next read
     assert 0 < site.ttl(f"damaged:{lost}:values") <= 30 * 24 * 3600
 
@@ -196,8 +194,7 @@ def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
     else:
         reposts.zrem("reposts:1", 1)
         reposts.zrem("reposted_by:1", 1)
-    doctor(capsys, "--fix")
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert not reposts.exists("post:3", "reposts:1", "updates:1")
     assert reposts.hget("post:1", "reposts") == "1"
     assert_relations_agree(reposts, lost)
@@ -205,8 +202,7 @@ def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
 
 def test_a_repost_that_is_marked_as_deleted_is_taken_back(reposts, capsys):
     reposts.hset("post:3", "deleted", "yes")
-    doctor(capsys, "--fix")
-    assert doctor(capsys)[:2] == (0, {})
+    mends_all(capsys)
     assert not reposts.exists("reposts:1", "updates:1")
     assert reposts.hget("post:1", "reposts") == "1"
 
@@ -217,9 +213,7 @@ def test_a_repost_whose_id_another_post_has_got_is_taken_back(reposts, capsys, a
     reposts.delete("post:3")
     reposts.hset("post:3", mapping={"user_id": author, "time": 5, "body": "Mine"})
     reposts.zadd(f"updates:{author}", {"3": 3})
-    assert doctor(capsys)[:2] == (1, {NO_POST: 1})
-    doctor(capsys, "--fix")
-    assert doctor(capsys)[:2] == (0, {})
+    finds_and_mends(capsys, {NO_POST: 1})
     assert reposts.hget("post:3", "body") == "Mine"
     assert reposts.zscore(f"updates:{author}", "3") == 3
     assert not reposts.exists("reposts:1")
