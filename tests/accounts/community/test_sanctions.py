@@ -128,10 +128,15 @@ def test_a_suspension_with_an_end_never_becomes_a_deletion(sanctions, store, raw
     assert jobs_but_recounts(raw) == []
 
 
-def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
+@pytest.fixture
+def appealed(sanctions, raw):
+    """bob was suspended a month ago, and has appealed."""
     sanctions.impose(BOB, State.SUSPENDED, "spam")
     sanctions.appeal(BOB, "It was not me.")
     raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
+
+
+def test_an_open_appeal_keeps_a_suspended_account(appealed, sanctions, store, raw):
     drain_due(store, raw)
     assert raw.hget("user:2", "deleted") is None
     sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")
@@ -142,20 +147,14 @@ def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
 
 
 @pytest.mark.parametrize("step", range(8))
-def test_a_granted_appeal_saves_the_account_whenever_it_comes(sanctions, store, raw, step):
-    sanctions.impose(BOB, State.SUSPENDED, "spam")
-    sanctions.appeal(BOB, "It was not me.")
-    raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
+def test_a_granted_appeal_saves_the_account_whenever_it_comes(appealed, sanctions, store, raw, step):
     make_due(raw)
     with before_round_trip(step, lambda: sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")):
         drain(store, "worker")
     assert raw.hget("user:2", "deleted") is None
 
 
-def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(sanctions, store, raw, monkeypatch):
-    sanctions.impose(BOB, State.SUSPENDED, "spam")
-    sanctions.appeal(BOB, "It was not me.")
-    raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
+def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(appealed, sanctions, store, raw, monkeypatch):
     sanctions.decide_appeal(BOB, False, ALICE, "no")
     for grace, is_gone in ((GRACE, False), (-1, True)):
         monkeypatch.setattr("accounts.community.checks.GRACE", grace)

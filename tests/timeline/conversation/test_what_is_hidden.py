@@ -22,11 +22,16 @@ def html(client, address):
     return client.get(address).content.decode()
 
 
-@pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
-@pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/"])
-def test_an_answer_does_not_name_a_blocked_person(browser, store, raw, alice, who, whom, address):
+@pytest.fixture
+def answer(raw, carol):
+    """Post 2: carol answers bob's post 1."""
     write_posts(raw, BOB, [1])
     write_answer(raw, CAROL, 2, parent=1)
+
+
+@pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
+@pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/"])
+def test_an_answer_does_not_name_a_blocked_person(answer, browser, store, alice, who, whom, address):
     assert "Replying to" in html(browser(alice), address)
     BlockedPeople(store).block(who, whom)
     Memory.clear_all()
@@ -39,10 +44,8 @@ def test_an_answer_does_not_name_a_blocked_person(browser, store, raw, alice, wh
 @pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/", "/timeline/atom/"])
 @pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
 def test_an_answer_names_a_person_on_whom_staff_acted_to_nobody_who_does_not_see_them(
-    browser, store, raw, alice, bob, state, address
+    answer, browser, store, alice, state, address
 ):
-    write_posts(raw, BOB, [1])
-    write_answer(raw, CAROL, 2, parent=1)
     assert "Replying to" in html(browser(), address)
     Sanctions(store).impose(BOB, state, "x")
     for viewer in (browser(), browser(alice), browser()):
@@ -53,9 +56,7 @@ def test_an_answer_names_a_person_on_whom_staff_acted_to_nobody_who_does_not_see
     assert "Replying to" in html(browser(), address)
 
 
-def test_followers_of_a_hidden_person_and_the_person_see_whom_an_answer_answers(browser, store, raw, alice, bob):
-    write_posts(raw, BOB, [1])
-    write_answer(raw, CAROL, 2, parent=1)
+def test_followers_of_a_hidden_person_and_the_person_see_whom_an_answer_answers(answer, browser, store, alice, bob):
     Follows(store).follow(ALICE, BOB)
     Sanctions(store).impose(BOB, State.HIDDEN, "x")
     for _ in range(2):  # what one viewer sees is kept for no other one

@@ -304,44 +304,38 @@ def test_only_the_first_page_of_a_home_asks_for_suggestions(member, round_trips)
     assert not asked("/?before=1")
 
 
-def test_a_home_with_posts_has_suggestions_until_the_user_follows_five(browser, store, raw, alice, bob, carol):
-    others = [register(store, f"person{number}").user.uid for number in range(5)]
-    Follows(store).follow(ALICE, 2)
-    Follows(store).follow(2, 3)  # a vote for carol
+@pytest.fixture
+def vote(store, raw, alice, bob, carol):
+    """alice follows bob, who follows carol and has written a post."""
+    Follows(store).follow(ALICE, BOB)
+    Follows(store).follow(BOB, CAROL)
     publish(raw, store, bob, "hello")
-    page = browser(alice).get("/").content.decode()
+
+
+def test_a_home_with_posts_has_suggestions_until_the_user_follows_five(vote, member, store):
+    others = [register(store, f"person{number}").user.uid for number in range(5)]
+    page = member.get("/").content.decode()
     assert 'aria-label="Follow carol"' in page[page.index("<aside") :]
     for uid in others[:4]:
         Follows(store).follow(ALICE, uid)
-    page = browser(alice).get("/").content.decode()
-    assert 'aria-label="Follow ' not in page
+    assert 'aria-label="Follow ' not in member.get("/").content.decode()
 
 
-def test_suggestions_beside_a_warm_home_take_no_round_trip(store, raw, member, bob, carol, round_trips):
-    Follows(store).follow(ALICE, 2)
-    Follows(store).follow(2, 3)  # a vote for carol
-    publish(raw, store, bob, "hello")
+def test_suggestions_beside_a_warm_home_take_no_round_trip(vote, member, round_trips):
     member.get("/")
     recorded = round_trips(lambda: member.get("/"))
     assert not [command for command in recorded.commands if command[1] == "users_by_followers"]
 
 
-def test_a_follow_changes_the_suggestions_at_once(store, raw, member, bob, carol):
-    Follows(store).follow(ALICE, 2)
-    Follows(store).follow(2, 3)  # a vote for carol
-    publish(raw, store, bob, "hello")
+def test_a_follow_changes_the_suggestions_at_once(vote, store, member):
     assert "Follow carol" in member.get("/").content.decode()
     Follows(store).follow(ALICE, 3)
     assert "Follow carol" not in member.get("/").content.decode()
 
 
-def test_a_user_who_follows_another_person_instead_is_not_suggested_them(store, raw, member, bob, carol, clock):
+def test_a_user_who_follows_another_person_instead_is_not_suggested_them(vote, store, raw, member, carol, clock):
     """Who is suggested is kept by the number of people that the user follows, which is the same again."""
-    other = register(store, "dora").user.uid
-    Follows(store).follow(ALICE, 2)
-    Follows(store).follow(2, 3)  # votes for carol and dora
-    Follows(store).follow(2, other)
-    publish(raw, store, bob, "hello")
+    Follows(store).follow(BOB, register(store, "dora").user.uid)
     assert "Follow carol" in member.get("/").content.decode()
     Follows(store).follow(ALICE, 3)
     Follows(store).unfollow(ALICE, 2)

@@ -29,8 +29,23 @@ def pid(store, raw, alice, bob, carol):
     return found
 
 
-def own_post(raw, pid, who=ALICE):
-    return int(raw.zscore(f"reposts:{who}", pid))
+def own_post(raw, pid):
+    return int(raw.zscore("reposts:1", pid))
+
+
+@pytest.fixture
+def own(store, raw, pid):
+    """alice's repost of it."""
+    Reposts(store).repost(ALICE, pid, BOB)
+    return own_post(raw, pid)
+
+
+@pytest.fixture
+def lost(raw, own):
+    """A server of a cluster has taken over without the last writes: it lacks the repost, and the counter is behind."""
+    raw.delete(f"post:{own}")
+    raw.set("next_post_id", own - 1)
+    return own
 
 
 def assert_nothing_is_left(raw, pid):
@@ -40,9 +55,7 @@ def assert_nothing_is_left(raw, pid):
     assert noted(raw) == []
 
 
-def test_a_repost_is_a_post_without_a_text_on_both_sides_of_its_edge(store, raw, pid):
-    Reposts(store).repost(ALICE, pid, BOB)
-    own = own_post(raw, pid)
+def test_a_repost_is_a_post_without_a_text_on_both_sides_of_its_edge(raw, pid, own):
     stored = raw.hgetall(f"post:{own}")
     assert abs(int(stored.pop("time")) - time.time()) < 60
     assert stored == {"user_id": "1", "repost_of": str(pid)}
@@ -53,15 +66,12 @@ def test_a_repost_is_a_post_without_a_text_on_both_sides_of_its_edge(store, raw,
     assert noted(raw) == []
 
 
-def test_it_comes_to_the_homes_of_its_author_and_followers(store, raw, pid):
-    Reposts(store).repost(ALICE, pid, BOB)
-    own = str(own_post(raw, pid))
-    assert raw.lindex("posts:3", 0) == raw.lindex("posts:1", 0) == own
-    assert own not in raw.lrange("timeline", 0, -1)
+def test_it_comes_to_the_homes_of_its_author_and_followers(raw, own):
+    assert raw.lindex("posts:3", 0) == raw.lindex("posts:1", 0) == str(own)
+    assert str(own) not in raw.lrange("timeline", 0, -1)
 
 
-def test_a_second_repost_changes_nothing(store, raw, pid):
-    Reposts(store).repost(ALICE, pid, BOB)
+def test_a_second_repost_changes_nothing(store, raw, pid, own):
     before = {key: value for key, value in everything(raw).items() if key != "next_post_id"}
     Reposts(store).repost(ALICE, pid, BOB)
     assert {key: value for key, value in everything(raw).items() if key != "next_post_id"} == before
@@ -87,8 +97,7 @@ def test_one_that_is_sent_again_after_a_failure_of_the_store_is_listed_at_once(
     assert len(raw.keys("post:*")) == 2
 
 
-def test_an_undo_withdraws_it(store, raw, pid):
-    Reposts(store).repost(ALICE, pid, BOB)
+def test_an_undo_withdraws_it(store, raw, pid, own):
     Reposts(store).undo(ALICE, pid, BOB)
     assert_nothing_is_left(raw, pid)
     assert not raw.exists("notices:2")
@@ -145,47 +154,36 @@ def test_the_deletion_of_the_original_withdraws_all_reposts(store, raw, pid):
 
 @pytest.mark.parametrize("author", ["bob", "alice"])
 @pytest.mark.parametrize("ended", ["by an undo", "with the original"])
-def test_a_post_that_has_got_the_id_of_a_lost_repost_stays(request, store, raw, pid, author, ended):
-    """A server of a cluster has taken over without the last writes: it lacks the hash, and the counter is behind."""
-    Reposts(store).repost(ALICE, pid, BOB)
-    own = own_post(raw, pid)
-    raw.delete(f"post:{own}")
-    raw.set("next_post_id", own - 1)
+def test_a_post_that_has_got_the_id_of_a_lost_repost_stays(request, store, raw, pid, lost, author, ended):
     uid = request.getfixturevalue(author).user.uid
-    assert Posts(store).publish(uid, NewPost("Mine"), "t-1").pid == own
-    stored = raw.hgetall(f"post:{own}")
+    assert Posts(store).publish(uid, NewPost("Mine"), "t-1").pid == lost
+    stored = raw.hgetall(f"post:{lost}")
     if ended == "by an undo":
         Reposts(store).undo(ALICE, pid, BOB)
     else:
         Posts(store).delete(BOB, pid)
-    assert raw.hgetall(f"post:{own}") == stored
-    assert raw.zscore(f"updates:{uid}", own) == own
+    assert raw.hgetall(f"post:{lost}") == stored
+    assert raw.zscore(f"updates:{uid}", lost) == lost
     assert not raw.exists("reposts:1", f"reposted_by:{pid}")
 
 
 @pytest.mark.in_order
 @pytest.mark.parametrize("moment", range(8))
-def test_a_post_that_gets_the_id_of_a_lost_repost_while_that_is_undone_stays(store, raw, carol, pid, moment):
-    Reposts(store).repost(ALICE, pid, BOB)
-    own = own_post(raw, pid)
-    raw.delete(f"post:{own}")
-    raw.set("next_post_id", own - 1)
+def test_a_post_that_gets_the_id_of_a_lost_repost_while_that_is_undone_stays(store, raw, pid, lost, moment):
     with before_round_trip(moment, lambda: Posts(store).publish(CAROL, NewPost("Mine"), "t-1")):
         Reposts(store).undo(ALICE, pid, BOB)
-    assert raw.hget(f"post:{own}", "body") == "Mine"
-    assert raw.zscore(f"updates:{CAROL}", own) == own
+    assert raw.hget(f"post:{lost}", "body") == "Mine"
+    assert raw.zscore(f"updates:{CAROL}", lost) == lost
 
 
-def test_a_repost_is_undone_and_not_deleted(store, raw, pid):
-    Reposts(store).repost(ALICE, pid, BOB)
+def test_a_repost_is_undone_and_not_deleted(store, raw, pid, own):
     with pytest.raises(NoSuchPost):
-        Posts(store).delete(ALICE, own_post(raw, pid))
-    assert own_post(raw, pid)
+        Posts(store).delete(ALICE, own)
+    assert own_post(raw, pid) == own
 
 
 @pytest.mark.parametrize("address", ["like/", "pin/", "more/", "edit/", "history/"])
-def test_a_repost_is_no_post_to_act_on(store, browser, alice, raw, pid, address):
-    Reposts(store).repost(ALICE, pid, BOB)
-    ask = browser(alice).post if address in ("like/", "pin/") else browser(alice).get
-    assert ask(f"/@alice/{own_post(raw, pid)}/{address}").status_code == 404
+def test_a_repost_is_no_post_to_act_on(member, raw, own, address):
+    ask = member.post if address in ("like/", "pin/") else member.get
+    assert ask(f"/@alice/{own}/{address}").status_code == 404
     assert not raw.exists("likes:1")
