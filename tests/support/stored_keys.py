@@ -6,10 +6,17 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+
+
+def empty(raw):
+    """As on another machine: no keys, and nothing cached."""
+    raw.flushall()
+    Memory.clear_all()
 
 
 def of_each(raw, found, ask):

@@ -10,9 +10,9 @@ from accounts.media.repository import PictureGone, Pictures
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import complaints, report_of
-from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.maintenance.site_files import export, import_
 from tests.support.pictures import decoded_once, decoded_picture, picture_file, uploaded
-from tests.support.stored_keys import make_due, publish
+from tests.support.stored_keys import empty, make_due, publish
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.relations import Follows
 

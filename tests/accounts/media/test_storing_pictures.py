@@ -14,8 +14,8 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from tests.support.command_output import report_of
-from tests.support.maintenance.site_files import empty
 from tests.support.pictures import decoded_picture, moving_file, picture_file
+from tests.support.stored_keys import empty
 from timeline.account_data.download import _lines
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts

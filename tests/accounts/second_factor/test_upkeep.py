@@ -9,10 +9,10 @@ from accounts.second_factor.repository import SecondFactors
 from accounts.signing_in.factors import use_of
 from accounts.users.accounts import AccountDeletion
 from tests.support.command_output import said
-from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.maintenance.site_files import export, import_
 from tests.support.people import LONG_AGO, PASSWORD
 from tests.support.second_factors import Authenticator
-from tests.support.stored_keys import deliver
+from tests.support.stored_keys import deliver, empty
 
 LOGIN, SECOND = "/login/", "/login/second/"
 

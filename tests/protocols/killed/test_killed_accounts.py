@@ -19,11 +19,11 @@ from accounts.users.entities import Role, State
 from accounts.users.names import NameIndex
 from retwis_site.store.client import connect
 from tests.support.maintenance.downloads import download_file
-from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.maintenance.site_files import export, import_
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
 from tests.support.processes.scenes import ALICE, BOB, CAROL, kill_at_every_command
 from tests.support.protocols.joining import assert_one_answer, assert_sound, assert_uses_are_accounts
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import empty, expected_name_entries, follower_counts, name_entries, ranking
 from timeline.moderation.reports import Action, NewReport, Reports
 from timeline.relations.relations import Follows
 

@@ -18,7 +18,7 @@ from tests.support.command_output import findings_of
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
-from tests.support.stored_keys import drain_due, noted
+from tests.support.stored_keys import drain_due, empty, noted
 from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part, killed_before_round_trip
 from timeline.moderation.reports import Deciding, NewReport, Reason
 from timeline.posts.composer import new_token
@@ -248,8 +248,7 @@ def assert_pictures_agree(raw, uids, note):
 def test_a_post_with_a_new_picture_is_killed(store, alice, raw, step):
     """After the kill the same form is sent again, or it is not."""
     for again in (False, True):
-        raw.flushall()
-        Memory.clear_all()
+        empty(raw)
         raw.hset("user:1", "username", "Alice")
         raw.hset("users", "alice", "1")
         killed_before_round_trip(step, lambda: (upload(store)(), publish(store, token="t")()))

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retwis_site.maintenance import site_files
 from retwis_site.store import chunks
-from tests.support.maintenance.site_files import empty, export, import_, person, site_file
+from tests.support.maintenance.site_files import export, import_, person, site_file
 from tests.support.runs.python_calls import python_calls
+from tests.support.stored_keys import empty
 from tests.support.stores.seam import examples
 
 WHEN = "2026-01-02T03:04:05Z"

@@ -10,9 +10,9 @@ from retwis_site.maintenance.filling import Filling
 from retwis_site.store import schema
 from retwis_site.store.client import connect
 from tests.support.command_output import doctor, refuses
-from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.maintenance.site_files import export, import_
 from tests.support.people import register
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import empty, everything
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
 
 

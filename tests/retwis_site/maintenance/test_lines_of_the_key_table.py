@@ -10,9 +10,10 @@ from retwis_site.maintenance.lines import lines_of, uids_in_order
 from retwis_site.rendering.dates import LAST, iso, unix
 from retwis_site.store import keys
 from retwis_site.store.kinds import KINDS, OfId
-from tests.support.maintenance.site_files import empty, export, import_, of_type
+from tests.support.maintenance.site_files import export, import_, of_type
 from tests.support.people import LONG_AGO
 from tests.support.runs.python_calls import python_calls
+from tests.support.stored_keys import empty
 
 TOLD = [told for told in (*KINDS.values(), *keys.user.fields.values()) if told.line]
 NOT_AN_ID = {"x": 5, "": 6, "007": 7}

@@ -8,7 +8,8 @@ from django.conf import settings
 
 from retwis_site.features import site_lines
 from retwis_site.maintenance.site_files import FORMAT, VERSION
-from tests.support.maintenance.site_files import empty, export, import_, of_type, parsed, person
+from tests.support.maintenance.site_files import export, import_, of_type, parsed, person
+from tests.support.stored_keys import empty
 
 DOCUMENT = (Path(settings.BASE_DIR) / "docs/export.md").read_text().partition("# The whole site as a file\n")[2]
 

@@ -23,7 +23,6 @@ from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import (
     RED,
     RID,
-    empty,
     export,
     import_,
     like,
@@ -33,7 +32,7 @@ from tests.support.maintenance.site_files import (
     site_file,
 )
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.stored_keys import everything, expected_name_entries, name_entries
+from tests.support.stored_keys import empty, everything, expected_name_entries, name_entries
 from tests.support.stores.seam import before_each_round_trip, undisturbed
 from timeline.moderation.reports import NewReport, Reports
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted

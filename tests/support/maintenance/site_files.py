@@ -14,7 +14,6 @@ from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
 from retwis_site.maintenance.site_files import encoded, end
 from retwis_site.store import schema
-from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
 from timeline.posts.entities import DeletedBy, NewPost
@@ -161,12 +160,6 @@ def like(raw, uid, pid, when):
     raw.zadd(f"likes:{uid}", {pid: when})
     raw.zadd(f"liked_by:{pid}", {uid: when})
     raw.hincrby(f"post:{pid}", "likes", 1)
-
-
-def empty(raw):
-    """As on another machine: no keys, and nothing cached."""
-    raw.flushall()
-    Memory.clear_all()
 
 
 def export(path, *, damaged=False):

@@ -8,9 +8,8 @@ from accounts.users.entities import User
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
-from retwis_site.store.local_cache import Memory
 from tests.support.protocols.interleaving import attempt, take_all_over
-from tests.support.stored_keys import drain_due, noted
+from tests.support.stored_keys import drain_due, empty, noted
 from tests.support.stored_posts import queue_posts
 from tests.support.stores.key_layouts import Counted
 from timeline.account_data.restoring import OldPost, Restoring
@@ -28,8 +27,7 @@ DEFAULT_KEYS = Counted()
 
 def make_small_site(raw, layout=DEFAULT_KEYS):
     """alice follows carol; bob and carol have one post each; all follow a tag."""
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     layout.begin_at(3)
     pipe = raw.pipeline(transaction=False)
     pipe.set("next_user_id", 3)

@@ -17,7 +17,7 @@ from tests.support.command_output import doctor, findings_of
 from tests.support.maintenance.downloads import WHEN, download_file
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.stored_keys import everything, publish
+from tests.support.stored_keys import empty, everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 from timeline.account_data.download import export
@@ -77,8 +77,7 @@ def test_a_downloaded_file_of_the_site_is_brought_back(raw, store, alice, bob, t
     before = posts_of(raw, 1)
     path = tmp_path / "download.jsonl"
     path.write_bytes(export(store, alice.user, lambda *arguments: "").read())
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     register(store, "Bob")
     raw.set("next_post_id", 10)
     typed(f"{PASSWORD}\n")
@@ -376,8 +375,7 @@ def path(store, raw, alice, bob, carol, tmp_path):
 
 def make_another_site(raw, store):
     """Bob and dave are there, with other uids, and bob's two posts. Post 3 is another's."""
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     for name in ("erin", "Bob", "dave"):
         register(store, name)
     write_posts(raw, 2, [1, 2])

@@ -8,11 +8,10 @@ from django.core.management import call_command
 from accounts.media.decoding import Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import Pictures
-from retwis_site.store.local_cache import Memory
 from tests.support.command_output import doctor
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_once, decoded_picture, moving_file, picture_file
-from tests.support.stored_keys import drain_due, noted
+from tests.support.stored_keys import drain_due, empty, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.download import export
 from timeline.posts.entities import Media, NewPost, Picture
@@ -37,8 +36,7 @@ def file(store, alice, raw, tmp_path, typed):
     path = tmp_path / "download.jsonl"
     with export(store, alice.user, lambda view, *args: f"http://testserver/{view}/") as content:
         path.write_bytes(content.read())
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     typed(f"{PASSWORD}\n")
     return path
 
@@ -78,8 +76,7 @@ def test_an_animation_moves_again(store, alice, raw, tmp_path, typed):
     Posts(store).publish(1, NewPost("Look", media=Media((Picture(moving.digest, moving="-animated"),))), "t1")
     path = tmp_path / "download.jsonl"
     path.write_bytes(export(store, alice.user, lambda view, *args: "").read())
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     typed(f"{PASSWORD}\n")
     call_command("import_account", str(path))
     [[digest, *_, moves]] = json.loads(raw.hget("post:1", "media"))["pictures"]

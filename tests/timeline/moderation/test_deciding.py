@@ -15,12 +15,11 @@ from retwis_site.jobs.worker import ATTEMPTS, drain, rounds
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import chunks
 from retwis_site.store.ids import LARGEST_ID
-from retwis_site.store.local_cache import Memory
 from tests.support.command_output import doctor_findings
 from tests.support.http.page_text import page_of
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_moderator, report
-from tests.support.stored_keys import drain_due, noted, publish
+from tests.support.stored_keys import drain_due, empty, noted, publish
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
 from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
@@ -388,8 +387,7 @@ def test_staff_deletes_a_post_that_it_has_reported_below_all_reports_that_are_sh
 def test_a_deletion_that_fails_in_the_middle_and_is_sent_again_is_logged_and_told_once(store, raw, browser):
     """The report by which it was decided has a decision then; there is no open one."""
     for fails in each_moment():
-        raw.flushall()
-        Memory.clear_all()
+        empty(raw)
         alice, bob, _carol = (register(store, name) for name in ("Alice", "bob", "carol"))
         publish(raw, store, bob, "Spam")
         report(store, CAROL, BOB, 1)

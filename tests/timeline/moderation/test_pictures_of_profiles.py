@@ -15,14 +15,13 @@ from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import PictureBlocked, Pictures
 from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
-from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
 from tests.support.command_output import doctor
-from tests.support.maintenance.site_files import empty, export, import_, of_type
+from tests.support.maintenance.site_files import export, import_, of_type
 from tests.support.people import register
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.reports import report
-from tests.support.stored_keys import drain_due
+from tests.support.stored_keys import drain_due, empty
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation.reports import Deciding, NewReport, Reason, Reports
 from timeline.posts.entities import Media, NewPost, Picture
@@ -89,8 +88,7 @@ def test_the_person_is_told_and_reads_why_and_open_reports_stay(faces, browser, 
 def test_a_removal_that_fails_in_the_middle_and_is_sent_again_is_logged_and_told_once(store, raw, browser):
     form = {"act": "remove_header", "digest": WIDE.digest, "reason": "No", "block": "1"}
     for fails in each_moment():
-        raw.flushall()
-        Memory.clear_all()
+        empty(raw)
         alice, _bob = register(store, "Alice"), register(store, "bob")
         show(store, raw)
         send = partial(browser(alice).post, PAGE, form)
@@ -107,8 +105,7 @@ def test_a_removal_that_fails_in_the_middle_and_is_sent_again_is_logged_and_told
 
 def test_a_decided_removal_is_blocked_logged_and_told_also_when_its_owner_is_faster(store, raw):
     for step in each_moment(1):
-        raw.flushall()
-        Memory.clear_all()
+        empty(raw)
         for name in ("Alice", "bob"):
             register(store, name)
         show(store, raw)

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, text_of
 from tests.support.people import LONG_AGO
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import empty, everything
 from timeline.people import directory
 from timeline.people.directory import People
 from timeline.people.lists import Cursor
@@ -111,8 +110,7 @@ joins = st.dictionaries(st.text("abcé:-/ %", min_size=1, max_size=4), st.intege
 @hypothesis_settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(joined=joins, gone=st.integers(0, 11))
 def test_all_pages_together_have_every_user_even_when_one_is_removed_meanwhile(store, raw, small, joined, gone):
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     joined = {name.lower(): when for name, when in joined.items()}
     for uid, (name, when) in enumerate(joined.items(), 1):
         add_user(raw, uid, name, when)

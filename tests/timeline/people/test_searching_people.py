@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, example, given, settings as hypothesis_setti
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import endings, entries, folded
-from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import names, text_of
 from tests.support.people import register
+from tests.support.stored_keys import empty
 from tests.support.stores.seam import examples
 from timeline.people.directory import (
     EXACT_ENTRIES,
@@ -311,8 +311,7 @@ def matches(found_by, query):
 @example(names_of_users=[("jц", "j\xffц")], text="j")
 @example(names_of_users=[("a:2", ""), ("a", "")], text="a:")
 def test_a_search_finds_the_same_users_as_a_scan_of_all_names(store, raw, names_of_users, text):
-    raw.flushall()
-    Memory.clear_all()
+    empty(raw)
     for uid, (username, name) in enumerate(names_of_users, 1):
         raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
         raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))

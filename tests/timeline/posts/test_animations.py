@@ -10,8 +10,9 @@ from PIL import Image, ImageCms
 from accounts.media import decoder
 from accounts.media.decoding import Shape
 from retwis_site.jobs.worker import drain
-from tests.support.maintenance.site_files import empty, export, import_, of_type
+from tests.support.maintenance.site_files import export, import_, of_type
 from tests.support.pictures import decoded_once, moving_file
+from tests.support.stored_keys import empty
 from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.usefixtures("quick_decoder")

@@ -272,37 +272,31 @@ def test_a_login_in_another_tab_makes_the_form_stale_and_its_text_is_kept(browse
 # ---- A post that answers or quotes another one is written below that one, and keeps both while it waits.
 
 
-@pytest.fixture
-def bobs(raw, store, bob):
-    """A post of bob."""
-    return publish(raw, store, bob, "To be answered")
-
-
 def named(page):
     return dict(re.findall(r'<input type="hidden" name="(reply_to|quote)" value="([^"]*)"', page))
 
 
 @pytest.mark.parametrize("what", ["reply_to", "quote"])
-def test_the_composer_stands_below_the_named_post(browser, alice, bobs, what):
-    page = browser(alice).get(f"/compose/?{what}={bobs}").content.decode()
-    assert page.index("To be answered") < page.index("<textarea")
-    assert named(page) == {what: str(bobs)}
+def test_the_composer_stands_below_the_named_post(browser, alice, pid, what):
+    page = browser(alice).get(f"/compose/?{what}={pid}").content.decode()
+    assert page.index("Hello") < page.index("<textarea")
+    assert named(page) == {what: str(pid)}
 
 
-def test_the_composer_of_a_reply_says_so(browser, alice, bobs):
-    page = browser(alice).get(f"/compose/?reply_to={bobs}").content.decode()
+def test_the_composer_of_a_reply_says_so(browser, alice, pid):
+    page = browser(alice).get(f"/compose/?reply_to={pid}").content.decode()
     assert '<label class="unseen" for="reply_body">Your reply</label>' in page
     assert 'id="reply_body"' in page
     assert re.search(r">Reply</button>", page)
 
 
 @pytest.mark.parametrize("query", ["reply_to=99", "quote=99", "reply_to=x", "quote=", "reply_to=1&quote=99"])
-def test_a_post_that_is_not_there_is_not_found(browser, alice, bobs, query):
+def test_a_post_that_is_not_there_is_not_found(browser, alice, pid, query):
     assert browser(alice).get(f"/compose/?{query}").status_code == 404
 
 
-def test_the_text_is_posted_with_what_it_names(browser, alice, bobs, raw):
-    form = {"body": "Yes", "token": "t", "reply_to": bobs, "quote": bobs}
+def test_the_text_is_posted_with_what_it_names(browser, alice, pid, raw):
+    form = {"body": "Yes", "token": "t", "reply_to": pid, "quote": pid}
     assert browser(alice).post("/post/", form).status_code == 302
     assert raw.hmget("post:2", "body", "reply_to", "quote") == ["Yes", "1", "1"]
 
@@ -317,20 +311,20 @@ def test_the_text_is_posted_with_what_it_names(browser, alice, bobs, raw):
         ("/compose/?reply_to=1", "/@Alice/2/"),
     ],
 )
-def test_a_reply_leads_to_the_thread(browser, alice, bobs, page, after):
-    form = {"body": "Yes", "token": "t", "reply_to": bobs}
+def test_a_reply_leads_to_the_thread(browser, alice, pid, page, after):
+    form = {"body": "Yes", "token": "t", "reply_to": pid}
     answer = browser(alice).post("/post/", form, headers={"referer": f"http://testserver{page}"})
     assert answer["Location"] == after
 
 
-def test_errors_come_back_below_the_named_post(browser, alice, bobs):
-    page = page_of(browser(alice).post("/post/", {"body": "", "token": "t", "reply_to": bobs}), 422)
-    assert page.index("To be answered") < page.index("<textarea")
-    assert named(page) == {"reply_to": str(bobs)}
+def test_errors_come_back_below_the_named_post(browser, alice, pid):
+    page = page_of(browser(alice).post("/post/", {"body": "", "token": "t", "reply_to": pid}), 422)
+    assert page.index("Hello") < page.index("<textarea")
+    assert named(page) == {"reply_to": str(pid)}
 
 
-def test_a_reply_waits_for_its_author_with_the_post_that_it_answers(client, alice, bobs, raw):
-    answer = client.post("/post/", {"body": "Yes", "token": "t", "reply_to": bobs, "as": "1"})
+def test_a_reply_waits_for_its_author_with_the_post_that_it_answers(client, alice, pid, raw):
+    answer = client.post("/post/", {"body": "Yes", "token": "t", "reply_to": pid, "as": "1"})
     assert answer["Location"] == "/login/?next=%2Fcompose%2F%3Freply_to%3D1"
     form = {"username": "alice", "password": PASSWORD, "next": "/compose/?reply_to=1"}
     page = client.post("/login/", form, follow=True).content.decode()
@@ -339,6 +333,6 @@ def test_a_reply_waits_for_its_author_with_the_post_that_it_answers(client, alic
     assert "Yes</textarea>" not in client.get("/").content.decode()  # there it would be no reply
 
 
-def test_a_reply_of_another_user_keeps_the_post_that_it_answers(browser, alice, bob, bobs):
-    page = browser(bob).post("/post/", {"body": "Yes", "token": "t", "reply_to": bobs, "as": "1"}).content.decode()
+def test_a_reply_of_another_user_keeps_the_post_that_it_answers(browser, alice, bob, pid):
+    page = browser(bob).post("/post/", {"body": "Yes", "token": "t", "reply_to": pid, "as": "1"}).content.decode()
     assert 'name="reply_to" value="1"' in page
