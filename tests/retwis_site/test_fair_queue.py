@@ -1,6 +1,7 @@
 """The queue of slow requests: few at work, a bounded number waiting, and the addresses take turns."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from retwis_site.fair_queue import MOST_WAITING, FairQueue
 
@@ -169,10 +170,7 @@ def test_threads_are_never_more_than_the_queue_allows():
                     counts[0] -= 1
                     counts[2] += 1
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        [*threads.map(work, range(8))]
     assert counts[1] <= 2
     assert counts[2] == 400

@@ -31,7 +31,7 @@ from tests.support.maintenance.official_database import (
 from tests.support.people import PASSWORD, register
 from tests.support.removed_accounts import delete_account
 from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
-from tests.support.stores.seam import killed_before_write, stride
+from tests.support.stores.seam import each_moment, killed_before_write, stride
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def test_killed_anywhere_it_has_told_who_has_another_name(raw, capsys):
     for name in ("Dora", "dora", "DORA_2", "dORA"):
         php.register(name, "secret of dora")
     planned = [line for line in said(capsys, "adopt", dry_run=True).splitlines() if "becomes" in line]
-    step = 0
-    while killed_before_write(step, lambda: call_command("adopt", stderr=StringIO())):
+    for step in each_moment():
+        killed_before_write(step, lambda: call_command("adopt", stderr=StringIO()))
         told = capsys.readouterr().out
         for uid, old in ((2, "dora"), (4, "dORA")):
             name = raw.hget(f"user:{uid}", "username")
@@ -189,7 +189,6 @@ def test_killed_anywhere_it_has_told_who_has_another_name(raw, capsys):
         raw.flushall()
         for counted, name in enumerate(("Dora", "dora", "DORA_2", "dORA"), 1):
             assert php.register(name, "secret of dora") == counted
-        step += 1
     assert step > 5
 
 
@@ -214,8 +213,7 @@ def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
     make_official_database(raw)
     adopt()
     whole = without_hashes(everything(raw))
-    step = 0
-    while True:
+    for step in each_moment(0, stride()):
         raw.flushall()
         make_official_database(raw)
         if not killed_before_write(step, adopt):
@@ -227,7 +225,6 @@ def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
             assert raw.get("schema") in {None, "adopting"}
             adopt()
         assert without_hashes(everything(raw)) == whole, step
-        step += stride()
     assert step > 5
 
 

@@ -3,6 +3,7 @@ choice, Accept-Language decides. No request affects the language of another."""
 
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
@@ -296,11 +297,8 @@ def test_parallel_requests_each_have_their_own_language(browser, monkeypatch):
 
     monkeypatch.setattr(pages, "theme_of", wait)
 
-    threads = [threading.Thread(target=send_requests, args=[number]) for number in range(len(CODES) * 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(CODES) * 2) as threads:
+        [*threads.map(send_requests, range(len(CODES) * 2))]
     assert len(seen) == len(CODES) * 2
     assert all(chosen == shown for pairs in seen.values() for chosen, shown in pairs)
 

@@ -18,7 +18,7 @@ from tests.support.people import PASSWORD, register
 from tests.support.processes.processes import environment, manage
 from tests.support.stored_keys import everything
 from tests.support.stores import acl_users
-from tests.support.stores.seam import Killed, killed_before_write
+from tests.support.stores.seam import Killed, each_moment, killed_before_write
 
 NOT_UTF_8 = b"caf\xe9 \xff\xfe\x00\r\n \xed\xa0\x80"  # official databases may hold such bytes
 
@@ -235,12 +235,10 @@ def meanwhile(monkeypatch):
 def test_a_copy_killed_before_any_write_is_complete_after_a_second_run(raw, source, monkeypatch):
     monkeypatch.setattr(filling, "AT_ONCE", 10)
     complete = keys_to_copy(source.raw)
-    writes = 0
-    killed = True
-    while killed:
+    for writes in each_moment():
         for key in raw.keys():  # noqa: SIM118  a client, not a dict
             raw.delete(key)
-        killed = killed_before_write(writes, lambda: copy(source))
+        killed_before_write(writes, lambda: copy(source))
         raw.delete("lease:filling")  # some seconds later
         if raw.get("next_user_id") == "3":
             assert everything(raw) == complete
@@ -248,7 +246,6 @@ def test_a_copy_killed_before_any_write_is_complete_after_a_second_run(raw, sour
             assert raw.get("next_user_id") in {None, schema.UNFINISHED}
             copy(source)
             assert everything(raw) == complete
-        writes += 1
     assert writes > 10
 
 

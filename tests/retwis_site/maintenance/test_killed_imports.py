@@ -13,7 +13,7 @@ from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import export, import_
 from tests.support.people import register
 from tests.support.stored_keys import empty, everything
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip, stride
+from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 
 
 def without_secrets(raw):
@@ -31,8 +31,7 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(full_site, tmp
     empty(full_site)
     import_(path)
     whole = without_secrets(full_site)
-    number = 0
-    while True:
+    for number in each_moment(0, stride()):
         empty(full_site)
         if not killed_before_round_trip(number, lambda: import_(path)):
             break
@@ -45,7 +44,6 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(full_site, tmp
             call_command("reindex", verbosity=0)
         assert without_secrets(full_site) == whole
         assert full_site.hlen("auths") == 3
-        number += stride()
     assert number > 15
     assert doctor(capsys) == (0, {}, {})
 

@@ -13,7 +13,7 @@ from tests.support.command_output import refuses, said
 from tests.support.maintenance.backups import back_up, restore, saved
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key, ttls
 from tests.support.stored_keys import everything
-from tests.support.stores.seam import killed_before_write
+from tests.support.stores.seam import each_moment, killed_before_write
 
 pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("may_sync")]
 
@@ -171,11 +171,9 @@ def test_a_file_that_is_no_snapshot_is_refused(raw, tmp_path, content):
 
 
 def test_a_restore_killed_before_any_write_is_complete_after_a_second_run(raw, backup, keys_before):
-    writes = 0
-    killed = True
-    while killed:
+    for writes in each_moment():
         raw.flushall()
-        killed = killed_before_write(writes, lambda: restore(backup))
+        killed_before_write(writes, lambda: restore(backup))
         raw.delete("lease:filling")  # some seconds later
         if raw.get("next_user_id") == "3":
             assert everything(raw) == keys_before
@@ -183,8 +181,7 @@ def test_a_restore_killed_before_any_write_is_complete_after_a_second_run(raw, b
             assert raw.get("next_user_id") in {None, schema.UNFINISHED}
             restore(backup)
             assert everything(raw) == keys_before
-        writes += 1
-    assert writes > 4
+    assert writes > 3
 
 
 def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, tmp_path, capsys):
