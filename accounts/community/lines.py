@@ -139,16 +139,16 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 def _recount(store: Store) -> Iterator[None]:
-    """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
-    and one more for such people."""
+    """Let a worker leave out of all numbers whom staff has hidden or suspended, and follow the ends of sanctions. One
+    round trip for each AT_ONCE users, and one more for people on whom something is imposed."""
     for users in file.fields_of_users(store, IMPOSED):
         with store.pipeline() as pipe:
             for uid, fields in users:
                 present = sanction_of(uid, fields)
                 if present is not None and present.state in UNSEEN:
                     sanctions.recount_later(pipe, uid)
-                    if present.until:
-                        sanctions.follow_end(pipe, uid, present.until)
+                if present is not None and present.until:  # also of a frozen one: an appeal may wait until then
+                    sanctions.follow_end(pipe, uid, present.until)
         yield
 
 

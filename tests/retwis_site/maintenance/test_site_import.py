@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,20 @@ def test_an_act_about_a_deleted_account_comes_back_in_the_log_alone(full_site, t
     assert full_site.zscore("log:2026", act.line()) == act.at
     assert full_site.keys("acts:*") == ["acts:3"]
     assert doctor(capsys) == (0, {}, {})
+
+
+def test_an_appeal_waits_no_longer_than_its_sanction_after_an_import_too(full_site, store, tmp_path):
+    Sanctions(store).impose(2, State.FROZEN, "insults", until=int(time.time()) + 3600)
+    Sanctions(store).appeal(2, "I am sorry.")
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    drain(store, "a worker")
+    assert full_site.zcard("appeals") == 1
+    full_site.hset("user:2", "state_until", int(time.time()) - 1)  # two hours later
+    full_site.zadd("outbox", dict.fromkeys(full_site.zrange("outbox", 0, -1), LONG_AGO))
+    drain(store, "a worker")
+    assert full_site.zcard("appeals") == 0
 
 
 def test_a_post_that_was_deleted_during_the_export_stands(full_site, tmp_path, capsys):
