@@ -406,7 +406,8 @@ tags = One(
 )
 tags_by_name = One(
     "tags_by_name", ZSet(TEXT, OTHER),
-    "folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found", BY_TAGS,
+    "folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found; those without posts "
+    "go with `cleanup`", BY_TAGS,
     shown=EVERYONE,
 )
 postings = OfTwo(

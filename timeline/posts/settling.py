@@ -82,7 +82,7 @@ def listings_of(links: Links, body: str) -> list[Listing]:
 
 def queue_spellings(pipe: Pipe, body: str) -> None:
     """Write how the tags of a text were first spelled, and by what beginning they are found. Both stay when no post has
-    the tag any more."""
+    the tag any more; `cleanup` removes the second."""
     for tag, spelling in tags_in(body).items():
         pipe.hsetnx(keys.tags(), tag, spelling)
         pipe.zadd(keys.tags_by_name(), {in_index(tag): 0})

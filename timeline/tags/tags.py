@@ -10,11 +10,12 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
 from retwis_site.features import Line, SiteLines
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AtWork, Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result, trip
@@ -363,6 +364,28 @@ class TagChecks(Searcher):
             ),
         ]
 
+    def orphans(self) -> list[Check]:
+        """The completion reads only TAGS_READ names: those without posts would hide the others."""
+        return [
+            self._check_of(
+                "entries of tags_by_name whose tag has no posts",
+                keys.tags_by_name,
+                looking(self._store, _ask_unused),
+                "tags_by_name has {0!r}",
+                repair_all=self._forget_names,
+                jobs=lambda entry: {AtWork(tags_at_work, folded(entry))},
+            )
+        ]
+
+    def _forget_names(self, entries: Sequence[str]) -> None:
+        """Remove entries; those of tags that a post has got meanwhile, or is getting, come back. The job of a post is
+        in the outbox until its tags are listed."""
+        for_each(self._store, lambda pipe, entry: pipe.zrem(keys.tags_by_name(), entry), entries)
+        coming = tags_at_work(self._store, Outbox(self._store).under_way())
+        used = answers(self._store, lambda pipe, entry: pipe.zcard(keys.tag(folded(entry))), entries)
+        back = [entry for entry in entries if used[entry] or folded(entry) in coming]
+        for_each(self._store, lambda pipe, entry: pipe.zadd(keys.tags_by_name(), {entry: 0}), back)
+
     def _mend_choice(self, uid: int, tag: str) -> None:
         Edges(self._store, HOME_TAG).mend([Edge(uid, tag)])
 
@@ -423,10 +446,16 @@ def _ask_unspelled(pipe: Pipe, key: str) -> Result[bool]:
 
 
 def _ask_unfound(pipe: Pipe, tag: str) -> Result[bool]:
-    """Whether no beginning finds a tag, or only by a wrong score: the index is in the order of its bytes only while all
-    scores are equal."""
-    score = pipe.zscore(keys.tags_by_name(), in_index(tag))
-    return Result(lambda: score.value != 0)
+    """Whether no beginning finds a tag with posts, or it has a wrong score: the index is in the order of its bytes only
+    while all scores are equal."""
+    score, posts = pipe.zscore(keys.tags_by_name(), in_index(tag)), pipe.zcard(keys.tag(tag))
+    return Result(lambda: score.value != 0 and (score.value is not None or posts.value > 0))
+
+
+def _ask_unused(pipe: Pipe, entry: str) -> Result[bool]:
+    """Whether an entry of the index is there, and no post has its tag."""
+    score, posts = pipe.zscore(keys.tags_by_name(), entry), pipe.zcard(keys.tag(folded(entry)))
+    return Result(lambda: score.value is not None and not posts.value)
 
 
 def _ask_stray(pipe: Pipe, member: str) -> Result[bool]:

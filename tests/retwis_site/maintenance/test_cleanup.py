@@ -74,6 +74,8 @@ def add_orphans(raw):
     raw.zadd("notices:1", {"like:2:2": LONG_AGO})
     raw.hset("report:7", mapping={"who": 1, "whom": 2, "reason": "spam"})
     raw.zadd("reports_about:2", {"8": 8})
+    raw.hset("tags", "gone", "Gone")
+    raw.zadd("tags_by_name", {"gone": 0})
     raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
     raw.set(f"media:{'a' * 40}-600", "a file")
@@ -122,6 +124,7 @@ global timelines of another number of shards: 1 found, {1}
 reports that were never sent: 1 found, {1}
 entries about reports that are gone: 1 found, {1}
 notices whose cause is gone: 1 found, {1}
+entries of tags_by_name whose tag has no posts: 1 found, {1}
 parts of the search's index that are no longer used: 1 found, {1}
 temporary keys without an expiry: 2 found, {2}
 attempt counts without a job: 1 found, {1}
@@ -151,7 +154,7 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     assert 0 < site.ttl("lease:gone") <= 60
     assert site.hget("damaged:post:60", "body") == "Never sent"
     assert 0 < site.ttl("damaged:post:60") <= 30 * 24 * 3600
-    site.delete("lease:gone", *site.keys("damaged:*"))
+    site.delete("lease:gone", "tags", *site.keys("damaged:*"))
     after = everything(site)
     for key in ("posts:1", "timeline"):  # padding may replace a dead id
         after[key] = [entry for entry in after[key] if entry != "x"]

@@ -9,11 +9,11 @@ from retwis_site.store import keys
 from tests.support.command_output import findings_of
 from tests.support.protocols.small_site import Acts
 from tests.support.stored_keys import drain_due, noted, publish
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_round_trip
 from timeline.posts.checks import ListingChecks
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.tags.tags import TagChecks
+from timeline.tags.tags import TAGS_READ, TagChecks
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +81,50 @@ def test_a_stray_entry_of_the_index_is_removed(raw, store, entry):
     raw.zadd("tags_by_name", {entry: 0})
     assert repaired(store) == [f"tags_by_name has {entry!r}"]
     assert raw.zrange("tags_by_name", 0, -1) == ["e\u0301te\u0301", "redis"]
+
+
+def crowd_out(raw, store, alice):
+    """More tags than a completion reads stand before `#redis`, and no post has them any more."""
+    for number in range(TAGS_READ):
+        Posts(store).delete(1, publish(raw, store, alice, f"#re{number}"))
+
+
+def test_cleanup_forgets_how_tags_without_posts_are_found_since_they_hide_others(raw, store, alice, member, no_waiting):
+    crowd_out(raw, store, alice)
+    assert member.get("/complete/?q=%23re").status_code == 204
+    call_command("cleanup", stdout=io.StringIO())
+    assert "#Redis" in member.get("/complete/?q=%23re").content.decode()
+    assert raw.zrange("tags_by_name", 0, -1) == ["e\u0301te\u0301", "redis"]
+    assert raw.hget("tags", "re7") == "re7"  # its page stays
+    assert "No posts" in member.get("/tags/re7/").content.decode()
+    assert findings(store) == []
+    publish(raw, store, alice, "#re7 again")
+    assert "#re7" in member.get("/complete/?q=%23re7").content.decode()
+
+
+def test_a_tag_that_comes_back_during_a_cleanup_is_found(raw, store, alice):
+    [check] = TagChecks(store).orphans()
+    for step in range(20):
+        Posts(store).delete(1, publish(raw, store, alice, f"#back{step}"))
+        with before_part(step, lambda step=step: publish(raw, store, alice, f"again #back{step}")) as happened:
+            for one in findings_of(store, [check]):
+                one.repair()
+        if not happened:
+            break
+        assert f"back{step}" in raw.zrange("tags_by_name", 0, -1), step
+    assert step > 6
+
+
+def test_a_tag_of_a_post_under_way_stays_in_the_index(raw, store, alice):
+    [check] = TagChecks(store).orphans()
+    Posts(store).delete(1, publish(raw, store, alice, "#back"))
+    [found] = findings_of(store, [check])
+    killed_before_round_trip(4, lambda: Posts(store).publish(1, NewPost("#back again"), "token"))
+    assert noted(raw)
+    assert not raw.exists("tag:back")
+    assert findings_of(store, [check]) == []
+    found.repair()
+    assert "back" in raw.zrange("tags_by_name", 0, -1)
 
 
 def test_doctor_repairs_all_of_it(raw, store):
