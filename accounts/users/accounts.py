@@ -48,9 +48,9 @@ def alone_with_looks(store: Store, name: str) -> Iterator[Store]:
         yield store
 
 
-def looks_like_another(store: Store, name: str) -> bool:
-    """Whether the name of an account looks like this one, or is the same. One round trip."""
-    return any(store.hmget(keys.skeletons(), skeletons(name)))
+def looks_like_another(store: Store, name: str, uid: int | None = None) -> bool:
+    """Whether the name of an account, but that of `uid`, looks like this one, or is the same. One round trip."""
+    return any(holder not in {None, str(uid)} for holder in store.hmget(keys.skeletons(), skeletons(name)))
 
 
 class Begun(NamedTuple):
@@ -140,7 +140,7 @@ class Registration(Repository):
             AccountDeletion(self._store).unlist(User(uid, username))
             return True
         with alone_with_looks(self._store, username) as store:
-            if Users(store).find(username) != uid and looks_like_another(store, username):
+            if Users(store).find(username) != uid and looks_like_another(store, username, uid):
                 store.unlink(keys.user(uid))
                 return False
             registration = Registration(store)
@@ -154,10 +154,13 @@ class Registration(Repository):
 
         The commit is HSETNX on the lower-cased name: it decides between people who want the name at once. HGET asks
         again, since only its answer is the same after a retry. Both are for one key, so they stay in order everywhere.
+        What the name looks like is written with it: a process that dies leaves no name beside which another one that
+        looks like it is free. Without the name, `cleanup` removes that.
         """
         with self._store.pipeline() as pipe:
             pipe.hsetnx(keys.users(), username.lower(), str(uid))
             owner = pipe.hget(keys.users(), username.lower())
+            queue_skeletons(pipe, User(uid, username))
         if owner.value == str(uid):
             return True
         self._store.unlink(keys.user(uid))
@@ -169,7 +172,6 @@ class Registration(Repository):
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
             queue_entries(pipe, entries(User(uid, username)))
-            queue_skeletons(pipe, User(uid, username))
         if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
             AccountDeletion(self._store).unlist(User(uid, username))
 
