@@ -35,7 +35,7 @@ from timeline.posts.html import about_post, beginning_of, cards, phrases, previe
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
 from timeline.relations import relations
 from timeline.relations.html import follow_button, person_menu
-from timeline.relations.relation import BlocksViewer, Relation, ask_standing
+from timeline.relations.relation import BlocksViewer, Relation, ask_among
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 from timeline.timelines.profile import PINNED
@@ -207,7 +207,7 @@ def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown, NotSignedIn."""
     author, (found, reposted) = request.viewer.ask_about(
         username,
-        lambda pipe, me, them: trip(OnePost(pipe, me, them, pid), ask_standing(pipe, relations.REPOST, me, [pid])),
+        lambda pipe, me, them: trip(OnePost(pipe, me, them, pid), ask_among(pipe, relations.REPOST.truth, me, [pid])),
     )
     request.viewer.require_user()
     post = _no_repost(found.by(author))

@@ -15,11 +15,10 @@ from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reading, Result, scored, trip
 from timeline.people.lists import KnownFollowers, ViewerRelation
 from timeline.posts.reading.visibility import HiddenPeople, LatestHidden
-from timeline.relations.relation import ask_standing
+from timeline.relations.relation import ask_among
 from timeline.relations.relations import (
     COMPARED,
     FOLLOW_COUNTS,
-    MUTE,
     Between,
     FollowCounts,
     InCommon,
@@ -291,5 +290,5 @@ def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> di
     smaller = answers(store, ask_members, {one.smaller for one in comparisons.values()})
     shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller), comparisons.items())
     first = {uid: found.first for (uid, _), found in shared.items()}
-    muted = answer(store, ask_standing, MUTE, me.uid, {one for some in first.values() for one in some})
+    muted = answer(store, ask_among, keys.muted, me.uid, {one for some in first.values() for one in some})
     return {uid: tuple(one for one in some if one not in muted) for uid, some in first.items()}

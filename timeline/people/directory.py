@@ -1,11 +1,9 @@
 """Lists of users: the directory of all with its search, followers and following, and whom a user hides."""
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from math import inf
 from typing import Literal, NamedTuple
 
 import regex
@@ -17,6 +15,7 @@ from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
+from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reading, Reply, Result, Scored, both, rest, trip
 from timeline.people.lists import (
@@ -34,8 +33,8 @@ from timeline.people.lists import (
 )
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.relation import BlocksViewer, ask_among, ask_standing
-from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relation import BlocksViewer, ask_among, stands_above
+from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 
@@ -122,7 +121,7 @@ class FollowPages:
         with self._store.pipeline() as pipe:
             # On their own pages viewers also see whom they mute, to unmute or unfollow them.
             listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
-            asked_muted = ask_standing(pipe, MUTE, me, uids if is_own else ())
+            asked_muted = ask_among(pipe, keys.muted, me, uids if is_own else ())
             # On the viewer's own followers page every row follows the viewer, so no row says it.
             all_follow = is_own and self._is_of_followers
             follow_me = ask_among(pipe, keys.followers, me, () if all_follow else uids)
@@ -359,7 +358,7 @@ class Hides(StrEnum):
     REPOSTS = "reposts"
 
 
-KEYS: dict[Hides, Callable[[int], str]] = {
+KEYS = {
     Hides.BLOCKED: keys.blocked,
     Hides.MUTED: keys.muted,
     Hides.REPOSTS: keys.muted_reposts,
@@ -391,22 +390,22 @@ def hidden_part(
     last one. One round trip with a cached uid, two for a later page. Raises NotSignedIn."""
     key = KEYS[kind]
     me, found = viewer.ask_as_user(lambda pipe, me: read_rows(pipe, key(me), before, size + 1))
-    rows = _that_stand(kind, key(me.uid), found)[:size]
+    rows = _that_stand(key, me.uid, found)[:size]
     return rows, rows[-1] if rows and len(found) > size else None
 
 
 def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, list[Cursor]]]:
     asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
-    return Result(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
+    return Result(lambda: {kind: _that_stand(KEYS[kind], me, rows.value) for kind, rows in asked.items()})
 
 
-def _that_stand(kind: Hides, key: str, rows: Scored) -> list[Cursor]:
-    """The rows of people who are hidden now. The score of a block is since when, that of a mute until when."""
-    least = -inf if kind is Hides.BLOCKED else time.time()
+def _that_stand(key: OfId, me: int, rows: Scored) -> list[Cursor]:
+    """The rows of people who are hidden now."""
+    least = stands_above(key)
     return [
         Cursor(integer(score), str(uid))
         for member, score in rows
-        if score > least and (uid := stored_id(key, member)) is not None
+        if score > least and (uid := stored_id(key(me), member)) is not None
     ]
 
 

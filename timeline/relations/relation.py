@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.functional import cached_property
@@ -19,8 +19,6 @@ from retwis_site.store.client import Pipe, Store, answers, for_each
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, OfText, mirror_of
 from retwis_site.store.replies import Reply, Result
-
-T = TypeVar("T")
 
 # ---- Why a block keeps a page from its viewer.
 
@@ -342,10 +340,9 @@ def _number(job: str, place: int) -> int:
 NONE_OF_THEM: Result[set[int]] = Result(set)
 
 
-def ask_standing(pipe: Pipe, relation: Relation, who: int | None, targets: Collection[int]) -> Result[set[int]]:
-    """Those of these people, posts or threads that a person has an edge to, such as the posts that they like. An edge
-    that has ended is none. Commands as for `ask_among`."""
-    return ask_among(pipe, relation.truth, who, targets, time.time() if relation.scores is Scores.UNTIL else -1)
+def stands_above(kind: OfId | OfText) -> float:
+    """Above which score a member of such a set stands. The score of a mute is until when, and it may have ended."""
+    return time.time() if kind.score is kinds.UNTIL else -1
 
 
 def ask_stands(pipe: Pipe, relation: Relation, who: int | None, target: str) -> Result[bool]:
@@ -356,14 +353,12 @@ def ask_stands(pipe: Pipe, relation: Relation, who: int | None, target: str) -> 
     return Result(lambda: since.value is not None)
 
 
-def ask_among(
-    pipe: Pipe, kind: Callable[[T], str], owner: T | None, ids: Collection[int], above: float = -1
-) -> Result[set[int]]:
-    """Those of these ids that are members of the owner's sorted set of this kind, with a score above this one. One
+def ask_among(pipe: Pipe, kind: OfId | OfText, owner: int | str | None, ids: Collection[int]) -> Result[set[int]]:
+    """Those of these ids that stand in the owner's sorted set of this kind, such as the posts that a person likes. One
     command; none without ids, and for a visitor, None, who has no set."""
     if owner is None or not ids:
         return NONE_OF_THEM
-    scores = pipe.zmscore(kind(owner), [str(one) for one in ids])
+    scores, above = pipe.zmscore(kind.of_member(str(owner)), [str(one) for one in ids]), stands_above(kind)
     return Result(
         lambda: {one for one, score in zip(ids, scores.value, strict=True) if score is not None and score > above}
     )

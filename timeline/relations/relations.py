@@ -30,7 +30,6 @@ from timeline.relations.relation import (
     Relation,
     ask_among,
     ask_person,
-    ask_standing,
     to_person,
 )
 
@@ -380,7 +379,7 @@ def ask_hidden(pipe: Pipe, me: int | None, people: Collection[int]) -> Result[se
     Three commands; none without people, and for a visitor, None."""
     if me is None:
         return NONE_OF_THEM
-    blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
+    blocked, muted = ask_blocked(pipe, me, people), ask_among(pipe, keys.muted, me, people)
     return Result(lambda: blocked.value | muted.value)
 
 

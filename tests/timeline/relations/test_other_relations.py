@@ -14,7 +14,7 @@ from tests.support.stored_keys import everything, noted, ranking
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations import relations
 from timeline.relations.edges import Edges
-from timeline.relations.relation import Edge, Relation, ask_standing, ask_stands, to_person
+from timeline.relations.relation import Edge, Relation, ask_among, ask_stands, to_person
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOOKMARKS = Relation("bookmark", keys.bookmarks)
@@ -103,7 +103,7 @@ def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
 
 
 def standing(store, relation, targets):
-    return answer(store, ask_standing, relation, ALICE, targets)
+    return answer(store, ask_among, relation.truth, ALICE, targets)
 
 
 def test_a_bookmark_is_kept_with_its_date_and_removed(store, raw, pid):

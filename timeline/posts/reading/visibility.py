@@ -5,7 +5,6 @@ rule of every page (`NotHidden`); it hides a post also where another post repost
 is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -17,13 +16,12 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
-from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import AboutUser, Question, Reading, Reply, Result, scored, trip
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Acted, Media, Post
 from timeline.posts.links import tags_in
 from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
-from timeline.relations.relation import ask_among
+from timeline.relations.relation import ask_among, stands_above
 from timeline.relations.relations import ACTED_ON, FollowedPeople, LatestFollowed, ask_followed
 
 # ---- Which texts have words that a viewer mutes.
@@ -123,15 +121,10 @@ def latest_hidden(me: int, replies: Sequence[list[str]], where: Where) -> Latest
     if not any(rows) and muted is NO_WORDS:
         return NOBODY_HIDDEN
     people = (
-        frozenset(uid for member, score in some if score > _stands_above(key) and (uid := parse_id(member)))
+        frozenset(uid for member, score in some if score > stands_above(key) and (uid := parse_id(member)))
         for key, some in zip(KINDS, rows, strict=True)
     )
     return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
-
-
-def _stands_above(key: OfId) -> float:
-    """Above which score an entry stands. The score of a block is since when, that of a mute until when."""
-    return -1 if key in (keys.blocked, keys.blocked_by) else time.time()
 
 
 class HiddenPeople:
@@ -151,7 +144,7 @@ class HiddenPeople:
         self._asked |= people
         for answers, key, are_all in zip(self._answers, KINDS, self._latest.are_all, strict=True):
             if unknown and not are_all:
-                answers.append(ask_among(pipe, key, self._me, unknown, _stands_above(key)))
+                answers.append(ask_among(pipe, key, self._me, unknown))
 
     def read(self) -> tuple[set[int], set[int], set[int]]:
         """The people with a block either way, those that are muted, and those whose reposts are."""
