@@ -39,10 +39,10 @@ from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.composer import alt_of
 from timeline.posts.delivery import Delivery
-from timeline.posts.entities import NO_LINKS, NO_MEDIA, Links, Media, Picture
+from timeline.posts.entities import NO_COUNTS, NO_LINKS, NO_MEDIA, Links, Media, Picture
 from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.records import Version, link_fields, media_field
+from timeline.posts.reading.records import Record, Version, stored_as
 from timeline.posts.repository import Posts, links_of_reply
 from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
 from timeline.relations.edges import Edges
@@ -429,13 +429,9 @@ class Restoring:
             for post in posts:
                 pid = pids[id(post)]
                 self.conversation.has(post.pid, pid)
-                fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
-                if post.texts:
-                    fields["edited"] = str(post.texts[-1].since)
-                if post.language:
-                    fields["language"] = post.language
-                fields |= media_field(post.media) | link_fields(self.conversation.links(pid, post))
-                pipe.hset(keys.post(pid), fields)
+                links, edited = self.conversation.links(pid, post), post.texts[-1].since if post.texts else None
+                new = Record(pid, self._uid, post.time, post.body, links, NO_COUNTS, edited, post.language, post.media)
+                pipe.hset(keys.post(pid), stored_as(new))
 
     def _list(self, leased: Store, bodies: Mapping[int, str]) -> bool:
         """Add posts (their texts, by id) to `updates:`, the commit, and then to the threads, quotes and tags in which

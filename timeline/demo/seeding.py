@@ -25,12 +25,12 @@ from retwis_site.store.kinds import OfId, may_be
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPeople, DemoPost, Stream
 from timeline.notices import KEPT, MARK, Notice, NoticeKind
-from timeline.posts.entities import Links
+from timeline.posts.entities import Links, PostCounts
 from timeline.posts.links import in_index, tags_in
-from timeline.posts.reading.records import link_fields
+from timeline.posts.reading.records import Record, stored_as
 from timeline.posts.repository import MOST_ABOVE
-from timeline.posts.settling import QUOTES, REPLIES, listings_of
-from timeline.relations.relations import BOOKMARK, LIKE, LIKES, REPOST, REPOSTS
+from timeline.posts.settling import listings_of
+from timeline.relations.relations import BOOKMARK, LIKE, REPOST
 
 # ---- What somebody finds who logs in as the demo user: a thread with answers, and news from the last minutes.
 
@@ -110,6 +110,7 @@ class SeedWrite:
 
 
 DELETED_AFTER = 3600  # seconds
+COUNTED = (keys.liked_by, keys.reposted_by, keys.replies_to, keys.quotes_of)  # in the order of `PostCounts`
 TOGETHER = 30_000  # posts whose sets are kept in memory
 
 
@@ -146,19 +147,12 @@ class StoredPosts:
         yield SeedWrite(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
 
     def _fields(self, draft: DemoPost) -> dict[str, str]:
-        fields = {"user_id": str(draft.author), "time": str(draft.when), **link_fields(links(draft))}
-        if draft.reposts:
-            return fields
+        post = Record(draft.pid, draft.author, draft.when, draft.text, links(draft))
         if draft.is_deleted:
-            return fields | {"body": "", "deleted": str(min(self._now, draft.when + DELETED_AFTER))}
-        fields["body"] = draft.text
-        if draft.first_text:
-            fields["edited"] = str(draft.when + EDITED_AFTER)
-        for count in (LIKES, REPOSTS, REPLIES, QUOTES):
-            number = self._sizes[count.mirror(draft.pid)]
-            if number:
-                fields[count.name] = str(number)
-        return fields
+            deleted = min(self._now, draft.when + DELETED_AFTER)
+            return stored_as(post._replace(body="")) | {"deleted": str(deleted)}
+        counts = PostCounts(*(self._sizes[kind(draft.pid)] for kind in COUNTED))
+        return stored_as(post._replace(counts=counts, edited=draft.when + EDITED_AFTER if draft.first_text else None))
 
 
 def _relate(draft: DemoPost, sets: dict[str, dict[str, int]]) -> None:

@@ -20,9 +20,11 @@ from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
+from timeline.posts.entities import Links
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
+from timeline.posts.reading.records import Record, stored_as
 from timeline.posts.settling import (
     Cause,
     PostLook,
@@ -289,8 +291,7 @@ class Reposts(Repository):
             ids.give_back(own)
             self._finish_listing(Edge(me, str(pid), author, integer(standing.value)))
             return
-        fields = {"user_id": str(me), "time": str(int(time.time())), "repost_of": str(pid)}
-        leased.hset(keys.post(own), fields)
+        leased.hset(keys.post(own), stored_as(Record(own, me, int(time.time()), "", Links(repost_of=pid))))
         Edges(leased, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
         forget(pid)
 

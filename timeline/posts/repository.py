@@ -48,10 +48,9 @@ from timeline.posts.reading.records import (
     Version,
     ask_post,
     deleted_by,
-    link_fields,
     links_from,
-    media_field,
     post_deleted,
+    stored_as,
 )
 from timeline.posts.settling import (
     Cause,
@@ -192,12 +191,9 @@ class Posts(Repository):
             if published is not None:
                 return published
         media = with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
+        post = Record(pid, uid, int(time.time()), new.body, links, language=new.language, media=media)
         with leased.pipeline() as pipe:
-            fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
-            fields |= media_field(media)
-            if new.language:
-                fields["language"] = new.language
-            for name, value in fields.items():
+            for name, value in stored_as(post).items():
                 pipe.hsetnx(keys.post(pid), name, value)
             stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
             followers = pipe.zcard(keys.followers(uid))

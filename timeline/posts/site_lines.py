@@ -131,19 +131,16 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
     for line, media in with_media(writes.store, lines):
         if line.get("pictures") and not (line["text"] or media.pictures):
             continue
-        pid, fields = line["id"], {"body": line["text"]}
-        if line.get("language"):
-            fields["language"] = line["language"]
-        texts = {str(seconds(one, "time")): one["text"] for one in line.get("texts", ())}
-        if texts:
-            writes.hset(keys.edits(pid), texts)
-            fields["edited"], fields["body"] = list(texts.items())[-1]
-        fields |= records.media_field(media)
+        pid, body, edited = line["id"], line["text"], None
+        if texts := {seconds(one, "time"): one["text"] for one in line.get("texts", ())}:
+            writes.hset(keys.edits(pid), {str(since): text for since, text in texts.items()})
+            edited, body = list(texts.items())[-1]
         for digest in media.digests:
             mark = str(Mark("post", line["user"], pid))
             writes.zadd(keys.media_users(digest), {mark: seconds(line, "time")})
-        _write(writes, line, NAMED, fields)
-        queue_spellings(writes.pipe, fields["body"])
+        post = _place(line, NAMED)._replace(body=body, edited=edited, language=line.get("language") or "", media=media)
+        _write(writes, post, {})
+        queue_spellings(writes.pipe, body)
         writes.zadd(keys.updates(line["user"]), {str(pid): pid})
         if pid >= SMALLEST:  # posts with ids from a counter are found by counting down
             post_ids(writes.store).queue_as_recent(writes.pipe, pid)
@@ -155,20 +152,24 @@ def _write_deleted(writes: Writes, lines: Sequence[Line]) -> None:
     there = answers(writes.store, lambda pipe, pid: pipe.hexists(keys.post(pid), "user_id"), pids)
     for line in (line for line in lines if not there[line["id"]]):
         mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
-        _write(writes, line, PLACE, {"body": "", "deleted": f"{seconds(line, 'deleted')}{mark}"})
+        _write(writes, _place(line, PLACE), {"deleted": f"{seconds(line, 'deleted')}{mark}"})
 
 
-def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: Mapping[str, str]) -> None:
-    """The hash of a post, and its id in the lists of its thread, quotes and tags. A foreign database may not know the
-    first post of a thread: then it is the post answered."""
+def _place(line: Line, names: Mapping[str, LineField]) -> records.Record:
+    """Whose a post is, when it was written, and what it names. A foreign database may not know the first post of a
+    thread: then it is the post answered."""
     named = {name: line[name] for name in names if line.get(name) is not None}
     values: Line = {name: tuple(value) if isinstance(value, list) else value for name, value in named.items()}
     links = Links(**values)
     links = links._replace(root=links.root or links.reply_to)
-    pid, about = line["id"], {"user_id": str(line["user"]), "time": str(seconds(line, "time"))}
-    writes.hset(keys.post(pid), {**about, **fields, **records.link_fields(links)})
-    for listing in listings_of(links, fields["body"]):
-        writes.zadd(listing.key, {str(pid): pid})
+    return records.Record(line["id"], line["user"], seconds(line, "time"), "", links)
+
+
+def _write(writes: Writes, post: records.Record, more: Mapping[str, str]) -> None:
+    """The hash of a post, and its id in the lists of its thread, quotes and tags."""
+    writes.hset(keys.post(post.pid), {**records.stored_as(post), **more})
+    for listing in listings_of(post.links, post.body):
+        writes.zadd(listing.key, {str(post.pid): post.pid})
 
 
 def finish_posts(store: Store) -> Iterator[None]:

@@ -231,6 +231,19 @@ def link_fields(links: Links) -> dict[str, str]:
     }
 
 
+def stored_as(post: Record) -> dict[str, str]:
+    """The fields of a post, as `record_from` reads them. A repost has no text of its own."""
+    fields = {"user_id": str(post.uid), "time": str(post.time), **link_fields(post.links)}
+    if post.links.repost_of is None:
+        fields["body"] = post.body
+    if post.edited is not None:
+        fields["edited"] = str(post.edited)
+    if post.language:
+        fields["language"] = post.language
+    fields |= {name: str(number) for name, number in zip(COUNTS, post.counts, strict=True) if number}
+    return fields | media_field(post.media)
+
+
 def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
     """By id, the authors of these posts, as far as they have one. A command for each that is not cached."""
     known = {pid: uid for pid in pids if (uid := _authors_by_pid.get(pid)) is not None}
