@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeVar
 
-from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
+from retwis_site.exceptions import LeaseEnded, NotDone, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
@@ -159,28 +159,30 @@ class LongLease:
     """What `alone` is for a work of seconds, for one that takes longer: no other process begins it until its `end`, or
     until LEASE has passed since it was renewed last. `store`: for what may only be written meanwhile."""
 
-    def __init__(self, store: Store, what: str) -> None:
+    def __init__(self, store: Store, what: str, refusal: type[NotDone]) -> None:
+        """`refusal`: what is raised while another process is at work."""
         self._lease = Lease(WORKER_GIVES_UP)
         self.store = LeasedStore(store, self._lease)
         self._key = keys.lease(what)
         self._mine = nonce()
+        self._refusal = refusal
         self._renewed_at = time.monotonic()
 
-    def begin(self) -> bool:
-        """Returns False when another process is at work. One round trip."""
-        return bool(self.store.set_nx_ex(self._key, self._mine, LEASE))
+    def begin(self) -> None:
+        """Raises the refusal. One round trip."""
+        if not self.store.set_nx_ex(self._key, self._mine, LEASE):
+            raise self._refusal
 
-    def renew(self) -> bool:
-        """To be called between two parts. Returns False when it has ended, so that another process may have begun. Two
-        round trips, each RENEWS_EVERY seconds: no other process begins between them, since this one sends none after
-        its own lease."""
+    def renew(self) -> None:
+        """To be called between two parts. Raises the refusal when it has ended, so that another process may have begun.
+        Two round trips, each RENEWS_EVERY seconds: no other process begins between them, since this one sends none
+        after its own lease."""
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
             with self._lease.renewed(WORKER_GIVES_UP):
                 if self.store.get(self._key) != self._mine:
-                    return False
+                    raise self._refusal
                 self.store.expire(self._key, LEASE)
             self._renewed_at = time.monotonic()
-        return True
 
     def end(self) -> None:
         """Let others begin. Two round trips."""

@@ -263,15 +263,10 @@ class AlreadyRestoring(NotDone):
 def only_run(store: Store, uid: int) -> Iterator[Callable[[], None]]:
     """For the time of the block no other process restores this account. Yields what `Restoring` calls before each part.
     Both raise AlreadyRestoring. Three round trips."""
-    lease = LongLease(store, f"import_account:{uid}")
-
-    def require(is_mine: bool) -> None:
-        if not is_mine:
-            raise AlreadyRestoring
-
-    require(lease.begin())
+    lease = LongLease(store, f"import_account:{uid}", AlreadyRestoring)
+    lease.begin()
     try:
-        yield lambda: require(lease.renew())
+        yield lease.renew
     finally:
         lease.end()
 

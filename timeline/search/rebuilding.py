@@ -40,7 +40,7 @@ class Rebuilding:
     """Writes the index anew: `begin`, then iterate to write a range a step. `posts`: how many were found."""
 
     def __init__(self, store: Store) -> None:
-        self._lease = LongLease(store, LEASE_OF)
+        self._lease = LongLease(store, LEASE_OF, AlreadyReindexing)
         self._store = self._lease.store
         self._indexing = index.Indexing(self._store)
         self._pids: Sequence[int] = ()
@@ -58,8 +58,7 @@ class Rebuilding:
         """Find all posts, and divide those with ids from the time into ranges. Raises AlreadyReindexing.
 
         Two round trips for each 500 keys of the store; one more for each in a store with ids from the time."""
-        if not self._lease.begin():
-            raise AlreadyReindexing
+        self._lease.begin()
         last = parse_number(self._store.hget(keys.search_index(), index.LAST) or "")
         if last is None:
             forget_progress(self._store)
@@ -89,7 +88,7 @@ class Rebuilding:
                 yield
             self._remove_strays()
             self._write_late()
-            self._renew()
+            self._lease.renew()
             self._store.hdel(keys.search_index(), index.LAST)
         finally:
             self._lease.end()
@@ -99,7 +98,7 @@ class Rebuilding:
         found = array("Q")
         for pids in checks.ids_of(self._store, keys.post):
             found.extend(pids)
-            self._renew()
+            self._lease.renew()
         return array("Q", (pid for pid, _ in groupby(in_order(found))))
 
     def _divide(self) -> None:
@@ -122,40 +121,36 @@ class Rebuilding:
 
     def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
-        self._renew()
+        self._lease.renew()
         stale = [keys.postings(within.first, bucket) for bucket in range(index.BUCKETS)] if self._has_index else []
         for_each(self._store, lambda pipe, key: pipe.unlink(key), stale)
         terms: index.Terms = {}
         start, end = (bisect_left(self._pids, pid) for pid in (within.first, within.after))
         for pids in batches(self._pids[start:end], AT_ONCE):
             terms |= self._indexing.terms(pids)
-            self._renew()
+            self._lease.renew()
         posts = index.by_term(terms)
         for some in batches(posts, BITS_AT_ONCE):
             with self._store.pipeline() as pipe:
                 index.queue_bits(pipe, within, some)
-            self._renew()
+            self._lease.renew()
         with self._store.pipeline() as pipe:
             index.queue_records(pipe, within, posts)
 
     def _remove_strays(self) -> None:
         for _, all_names in checks.keys_of(self._store, [keys.postings]):
             names = stray_postings(self._store, all_names)
-            self._renew()
+            self._lease.renew()
             for_each(self._store, lambda pipe, name: pipe.unlink(name), names)
 
     def _write_late(self) -> None:
         """Write the posts that workers have written since the run began. No key is removed any more, so what comes
         from here on is not lost. Four round trips for each 500 of them."""
         for chunk in self._store.hash_fields(keys.search_index(), AT_ONCE):
-            self._renew()
+            self._lease.renew()
             late = [field for field, _ in chunk if field.startswith(index.LATE)]
             self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(index.LATE)))])
             for_each(self._store, lambda pipe, field: pipe.hdel(keys.search_index(), field), late)
-
-    def _renew(self) -> None:
-        if not self._lease.renew():
-            raise AlreadyReindexing
 
 
 def forget_progress(store: Store) -> None:

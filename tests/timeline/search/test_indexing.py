@@ -365,7 +365,7 @@ def test_the_ids_of_many_posts_take_little_memory(raw, store, monkeypatch):
     found = ([number, *range(first, first + 500)] for first in range(1, number, 500))
     monkeypatch.setattr(checks, "ids_of", lambda store, kind: found)
     run = Rebuilding(store)
-    monkeypatch.setattr(run, "_renew", lambda: None)
+    monkeypatch.setattr(run._lease, "renew", lambda: None)
     tracemalloc.start()
     try:
         assert list(run._all_posts()[-2:]) == [number - 1, number]
