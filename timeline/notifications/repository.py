@@ -184,9 +184,9 @@ class Notifications(Repository):
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
         decided = self._decided(reports.value)
         items = [
-            _decision(group, owner, decided.get(group.what))
+            _told(group, owner, decided.get(group.what))
             if group.kind is NoticeKind.REPORT
-            else _told(group, owner, acts[group.what].value)
+            else _told(group, owner, None, acts[group.what].value)
             if group.kind is NoticeKind.SANCTION
             else _item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts)
             for group in groups
@@ -207,12 +207,9 @@ def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:
     return [row for row, who in zip(rows, people_of(rows), strict=True) if who not in hidden]
 
 
-def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None:
-    return None if decided is None else Item(group, (owner,), 1, None, decided)
-
-
-def _told(group: Group, owner: User, act: Act | None) -> Item | None:
-    return None if act is None else Item(group, (owner,), 1, None, act=act)
+def _told(group: Group, owner: User, decided: Decided | None, act: Act | None = None) -> Item | None:
+    """What staff has decided about a report, or has done; None when it is gone."""
+    return Item(group, (owner,), 1, None, decided, act) if decided or act else None
 
 
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:

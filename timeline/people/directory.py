@@ -62,12 +62,14 @@ class FollowPages:
         other side. Unless more than a page of them fits, COMPARED rows below them are, too: three more. When less than
         a page of all these fits, the page is short, and the next one begins below them."""
         limit = PEOPLE_A_PAGE if show is Show.ALL else FIRST_COMPARED
-        person, (_, found) = viewer.ask_about(
+        person, ([blocks], found) = viewer.ask_about(
             username,
             lambda pipe, me, them: both(
-                trip(_ask_may_see(pipe, me, them)), read_rows(pipe, self._side(them), before, limit + 1)
+                trip(ask_blocks(pipe, me, them)), read_rows(pipe, self._side(them), before, limit + 1)
             ),
         )
+        if blocks.theirs:
+            raise BlocksViewer
         return self._page(viewer, person, found, show, PEOPLE_A_PAGE)
 
     def part(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
@@ -128,17 +130,6 @@ class FollowPages:
         muted, my_followers = asked_muted.value, follow_me.value
         people = {uid: replace(one, muted=uid in muted) for uid, one in listed.value.items()}
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
-
-
-def _ask_may_see(pipe: Pipe, me: int | None, them: int) -> Result[None]:
-    """Raises NotShown when the user blocks the viewer: then nothing of their profile is shown. Two commands."""
-    blocks = ask_blocks(pipe, me, them)
-
-    def read() -> None:
-        if blocks.value.theirs:
-            raise BlocksViewer
-
-    return Result(read)
 
 
 # ---- The directory of all users: the newest, the most followed, and a search by the words of names.

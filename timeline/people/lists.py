@@ -305,10 +305,10 @@ class Suggestions(Repository):
         """
         return self._suggested(me, self._candidates(me, count + MOST_FOLLOWED, first), count)
 
-    def for_visitor(self, count: int = 5) -> list[Suggested]:
-        """At most `count` of the most followed users or, without a ranking, of the newest. Who they are may be five
+    def for_visitor(self) -> list[Suggested]:
+        """Five of the most followed users or, without a ranking, of the newest, at most. Who they are may be five
         minutes old, what is shown of them five seconds. At most four round trips, none while both are cached."""
-        return list(self._kept(None, 0, count))
+        return list(self._kept(None, 0, 5))
 
     def beside_home(self, me: int, following: int, hidden: Collection[int]) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five

@@ -356,7 +356,7 @@ def test_a_visitor_gets_the_most_followed_users(store, raw, round_trips):
     add_followers(raw, 4, 2)
     recorded = round_trips(lambda: Suggestions(store).for_visitor())
     assert len(recorded.round_trips) <= 3
-    assert [(one.user.uid, one.followers, one.voter) for one in Suggestions(store).for_visitor(5)] == [
+    assert [(one.user.uid, one.followers, one.voter) for one in Suggestions(store).for_visitor()] == [
         (3, 5, None),
         (4, 2, None),
     ]
