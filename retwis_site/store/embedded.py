@@ -93,12 +93,13 @@ def url() -> str:
 
 
 def answers() -> bool:
-    """Whether the server listens on the socket and has loaded its data."""
+    """Whether the server listens on the socket and has loaded its data. It may take no writes: on a full disk it
+    replies MISCONF to PING, too, and a second server must not open its files."""
     return _answers(socket_path())
 
 
 def _answers(path: Path) -> bool:
-    return _reply(path, b"PING", 1.0).startswith(b"+PONG")
+    return _reply(path, b"PING", 1.0).startswith((b"+PONG", b"-MISCONF"))
 
 
 def _loads() -> bool:
@@ -198,6 +199,8 @@ def _start() -> None:
     server = _launch(binary, _settings())
     try:
         wait_for_answer(server)
+        # The server only logs that it could not do this, on a full disk. Without it, another one might start beside it.
+        (folder() / "server.pid").write_text(f"{server.pid}\n")
         (folder() / "written-by").write_text(f"{version}\n")
     except BaseException:
         server.terminate()

@@ -288,6 +288,36 @@ def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, starte
     wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
+def test_no_second_server_is_started_beside_one_that_takes_no_writes(var, started):
+    """It replies MISCONF to PING, too. On a full disk it has no file with its pid either. A snapshot that cannot be
+    written stands for the disk."""
+    folder = var / "store"
+    with embedded.running(), embedded_client() as store:
+        (folder / "dump.rdb").mkdir()
+        store.config_set("save", "3600 1")
+        store.bgsave()
+        wait_until(lambda: store.info("persistence")["rdb_last_bgsave_status"] == "err", "the snapshot")
+        with pytest.raises(redis.ResponseError, match="MISCONF"):
+            store.ping()
+        pid = (folder / "server.pid").rename(folder / "aside")
+        embedded.revive()
+        with embedded.running():
+            pass
+        pid.rename(folder / "server.pid")
+        (folder / "dump.rdb").rmdir()
+        store.config_set("save", "")
+    assert len(started) == 1
+
+
+def test_a_server_whose_pid_cannot_be_written_is_ended_again(var, started):
+    with embedded.running():
+        pass
+    (var / "store" / "server.pid").symlink_to(var / "missing" / "folder")
+    with pytest.raises(EmbeddedServerError, match=r"/server\.pid: No such file"), embedded.running():
+        pytest.fail("it started")
+    assert not alive(started[-1].pid)
+
+
 def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
