@@ -260,7 +260,7 @@ class Upgrade(StoreCommand):
         state = examine_all(store)
         if state is StoreState.FOREIGN:
             raise CommandError(FOREIGN)
-        if state is StoreState.OLDER:
+        if state in {StoreState.OLDER, StoreState.OURS}:
             self._repair(store)
         if state in {StoreState.OLDER, StoreState.EMPTY}:
             schema.mark(store)
@@ -268,7 +268,8 @@ class Upgrade(StoreCommand):
 
     def _repair(self, store: Store) -> None:
         """Version 1 needs what older versions did not write: the index of names, the ranking. `doctor` finds it missing
-        and makes it, so all of its repairs run once."""
+        and makes it, so all of its repairs run. They run on a store of this version too: a commit between two releases
+        may have noted the same number before a later one wrote more."""
         left = []
         for examination in self.examine(store, inconsistencies(store), repairs=True):
             label = examination.check.label
