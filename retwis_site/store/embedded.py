@@ -133,14 +133,11 @@ def running() -> Iterator[None]:
     Two locks: a process holds `start.lock` while it starts or stops the server; all processes that use the server share
     `users.lock`. The system releases both when a process ends in any way.
     """
-    try:
+    with _its_files():
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         folder().chmod(0o700)  # it holds everyone's session secrets
-    except OSError as error:
-        fix = "Set VAR_DIR to a folder that the site may write."
-        raise EmbeddedServerError(f"No store can be kept in {folder()}: {error.strerror}. {fix}") from error
     using = False
-    with (folder() / "users.lock").open("w") as users:
+    with _lock("users.lock") as users:
         try:
             with _starting_or_stopping():
                 fcntl.flock(users, fcntl.LOCK_SH)
@@ -175,8 +172,25 @@ def sync() -> None:
 
 
 @contextlib.contextmanager
+def _its_files() -> Iterator[None]:
+    """For a block, or as a decorator. Raises EmbeddedServerError where the system refuses a file: one command of
+    another user is enough, or a full disk."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or folder()
+        fix = "Give this user all files there, and the disk room, or set VAR_DIR to a folder that the site may write."
+        raise EmbeddedServerError(f"No store can be kept in {folder()}: {where}: {error.strerror}. {fix}") from error
+
+
+def _lock(name: str) -> IO[str]:
+    with _its_files():
+        return (folder() / name).open("w")
+
+
+@contextlib.contextmanager
 def _starting_or_stopping() -> Iterator[None]:
-    with (folder() / "start.lock").open("w") as lock:
+    with _lock("start.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -189,6 +203,7 @@ def _is_last_user(users: IO[str]) -> bool:
     return True
 
 
+@_its_files()
 def _start() -> None:
     """Start a server and wait until it answers. When it does not, or is interrupted, end it again."""
     binary = find_binary()

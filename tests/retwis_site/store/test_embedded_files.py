@@ -55,6 +55,30 @@ def test_the_server_works_with_a_path_too_long_for_a_socket(settings, monkeypatc
             assert store.hgetall("users") == {"alice": "1"}
 
 
+# ---- files that the system refuses
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize("name", ["users.lock", "start.lock", "written-by"])
+def test_a_file_that_this_user_may_not_write_is_an_error_that_names_it(var, name):
+    """A folder stands for the file, since root may write the files of everybody."""
+    with embedded.running():
+        pass
+    (var / "store" / name).unlink()
+    (var / "store" / name).mkdir()
+    with pytest.raises(EmbeddedServerError, match=rf"/{name}: Is a directory\. Give this user"), embedded.running():
+        pytest.fail("it started")
+    (var / "store" / name).rmdir()
+    with embedded.running(), processes.embedded_client() as store:
+        assert store.ping()
+
+
+@pytest.mark.real_server
+def test_an_error_of_the_block_stays_what_it_is():
+    with pytest.raises(FileNotFoundError), embedded.running():
+        raise FileNotFoundError
+
+
 # ---- which server may read which data
 
 
