@@ -30,7 +30,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import redis
 from django.conf import settings
 from django_redis import get_redis_connection
-from redis.exceptions import AskError, ClusterDownError, MovedError, NoPermissionError
+from redis.exceptions import AskError, ClusterDownError, MasterDownError, MovedError, NoPermissionError
 from redis.sentinel import MasterNotFoundError
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
@@ -422,6 +422,8 @@ _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
     (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
     (redis.BusyLoadingError, "Wait until the server has loaded its data, and try again."),
+    # Before the next: redis-py calls it one of these.
+    (MasterDownError, "Start the primary of this replica, or set REDIS_URL to a primary."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
 ]
 _OF_A_PROXY = {os.strerror(number) for number in errno.errorcode}  # what a Twemproxy replies for a server that is gone

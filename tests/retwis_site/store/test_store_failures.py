@@ -192,6 +192,14 @@ def test_the_error_of_a_server_that_lacks_others_says_what_helps(store, error, h
         raise redis.ResponseError(error)
 
 
+def test_a_replica_without_its_primary_is_not_taken_for_a_cluster(store):
+    """With `replica-serve-stale-data no`."""
+    with pytest.raises(StoreRefused) as caught, store.round_trip([("GET", "a")]):
+        raise redis.exceptions.MasterDownError("Link with MASTER is down")
+    assert "Start the primary of this replica" in str(caught.value)
+    assert "cluster" not in str(caught.value)
+
+
 def test_an_error_in_a_pipeline_does_not_repeat_the_commands(store, raw):
     raw.set("user:1", "no hash")
     pipe = store.pipeline()
