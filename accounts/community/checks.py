@@ -15,7 +15,7 @@ from accounts.community.sanctions import GRACE, GRANTED, SanctionCase, Sanctions
 from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
 from accounts.users.accounts import AccountDeletion
 from accounts.users.checks import AccountChecks
-from accounts.users.entities import UNSEEN, Role, State, User
+from accounts.users.entities import Role, State, User
 from accounts.users.repository import IMPOSED, sanction_of
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance import checks
@@ -72,7 +72,7 @@ def remove_community(store: Store, uid: int) -> tuple[()]:
 
 ROLE = "the role is not the one in staff"
 REMOVAL = "no job ends the suspension"
-END = "no job makes numbers follow the end of the sanction"
+END = "no job follows the end of the sanction"
 APPEAL = "the appeal does not wait for a decision"
 LINE = "an act is not in the log"
 
@@ -239,7 +239,7 @@ def _wrong_in(uid: int, fields: Mapping[str, str], right: str | None) -> Iterato
         return
     if present.deleted_at:
         yield WrongUser(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
-    if present.until and present.state in UNSEEN:
+    if present.until:
         yield WrongUser(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
     appeal = sanctions.read_appeal(uid, fields.get("appeal"))
     if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:

@@ -154,10 +154,22 @@ def test_doctor_finds_a_sanction_whose_end_no_number_would_follow(site, store, m
     impose(store, State.HIDDEN, until=ends)
     for job in noted(site):
         site.zrem("outbox", job)
-    assert "user 2: no job makes numbers follow the end of the sanction" in fix()
+    assert "user 2: no job follows the end of the sanction" in fix()
     monkeypatch.setattr(time, "time", lambda: float(ends + STEP))
     drain(store, "worker")
     assert site.hget(f"post:{pid}", "likes") == "1"
+
+
+def test_doctor_finds_a_freeze_after_whose_end_an_appeal_would_wait(site, store, monkeypatch):
+    ends = int(time.time()) + 3600
+    impose(store, State.FROZEN, until=ends)
+    Sanctions(store).appeal(BOB, "I am sorry.")
+    for job in noted(site):
+        site.zrem("outbox", job)
+    assert "user 2: no job follows the end of the sanction" in fix()
+    monkeypatch.setattr(time, "time", lambda: float(ends + STEP))
+    drain(store, "worker")
+    assert not site.exists("appeals")
 
 
 def test_numbers_follow_when_a_worker_runs_just_before_a_new_admin_is_shown_again(site, store, monkeypatch):
