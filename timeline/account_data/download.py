@@ -25,6 +25,7 @@ from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT, NEWER, Bad
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
 from timeline.account_data.restoring import NamedPost, OldPost, named, restored
+from timeline.posts.composer import cleaned
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
@@ -131,7 +132,7 @@ class Download:
     def _post(self, place: int) -> OldPost:
         self.file.seek(place)
         line = parsed(0, self.file.readline())
-        texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
+        texts = tuple(Version(seconds(one, "time"), cleaned(one["text"])) for one in line.get("texts", ()))
         reply_to, quote = _named(line, "reply_to"), _named(line, "quote")
         said = reply_to, quote, texts, line.get("language", ""), media_in(line)
         return OldPost(line["id"], seconds(line, "time"), _body(line), *said)
@@ -170,14 +171,14 @@ def _named(post: Line, field_name: str) -> NamedPost | None:
 
 def _body(post: Line) -> str:
     texts = post.get("texts", ())
-    return str(texts[-1]["text"] if texts else post["text"])
+    return cleaned(texts[-1]["text"] if texts else post["text"])
 
 
 def _left_out(post: Line) -> str:
     texts = post.get("texts", ())
     if not is_visible(_body(post)) and not post.get("pictures"):
         return UNSEEN
-    if any(len(text) > LONGEST_POST for text in (post["text"], *(one["text"] for one in texts))):
+    if any(len(cleaned(text)) > LONGEST_POST for text in (post["text"], *(one["text"] for one in texts))):
         return TOO_LONG
     if len(texts) > MOST_TEXTS:
         return TOO_MANY_TEXTS

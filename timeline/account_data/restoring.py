@@ -26,6 +26,7 @@ from django.conf import settings
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import ANIMATED, Mark, Pictures
+from accounts.users.names import in_one_line
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import NotDone, StoreError
 from retwis_site.features import Line
@@ -37,7 +38,7 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first, remove_memb
 from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
-from timeline.posts.composer import alt_of
+from timeline.posts.composer import alt_of, cleaned
 from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NO_COUNTS, NO_LINKS, NO_MEDIA, Links, Media, Picture
 from timeline.posts.links import names_in, tags_in
@@ -187,8 +188,10 @@ class RestoredRelations:
         return sum(self._add(one, lines[one.kind], self._people) for one in restored() if one.target.is_person)
 
     def to_words(self, lines: Mapping[str, Sequence[Line]]) -> None:
-        """Muted words: of those that may be muted, the first MOST_MUTED."""
-        good = [line for line in lines[MUTE_WORDS.kind] if parse(line["words"]) is not None]
+        """Muted words, in one line as the form has them: a browser sends back no other, so nobody could unmute it. Of
+        those that may be muted, the first MOST_MUTED."""
+        typed = [{**line, "words": in_one_line(line["words"])} for line in lines[MUTE_WORDS.kind]]
+        good = [line for line in typed if parse(line["words"]) is not None]
         self._add(MUTE_WORDS, good[:MOST_MUTED], lambda some: [Edge(self._uid, line["words"]) for line in some])
 
     def to_tags(self, lines: Mapping[str, Sequence[Line]]) -> int:
@@ -272,7 +275,8 @@ def only_run(store: Store, uid: int) -> Iterator[Callable[[], None]]:
 
 
 def _digest(when: int, body: str) -> bytes:
-    return blake2b(f"{when}:{body}".encode(), digest_size=8).digest()
+    """The same for a text that the site has from elsewhere, and for what a download makes of it."""
+    return blake2b(f"{when}:{cleaned(body)}".encode(), digest_size=8).digest()
 
 
 def _as_it_is(post: OldPost) -> OldPost:

@@ -53,6 +53,11 @@ def normalised(text: str) -> str:
     return _more_than_two.sub("\n\n", "\n".join(lines)).strip()
 
 
+def cleaned(text: str) -> str:
+    """A text that comes through no form, as the form of a post would take it."""
+    return normalised(text.replace("\0", ""))
+
+
 # ---- Forms
 
 
@@ -176,7 +181,7 @@ def pictures_in(form: QueryDict) -> list[Picture]:
 
 def whole_alt(typed: str) -> str:
     """A typed description, of any length."""
-    return normalised(typed[:LONGEST_NORMALISED].replace("\0", ""))
+    return cleaned(typed[:LONGEST_NORMALISED])
 
 
 def alt_of(typed: str) -> str:

@@ -191,6 +191,30 @@ def test_posts_that_are_too_long_or_from_the_future_are_left_out_and_counted(raw
     assert "1 posts with a date in the future were left out." in said
 
 
+def test_a_text_is_brought_back_as_the_form_of_a_post_takes_it(raw, alice, download, capsys):
+    """Its owner may have changed the file: a post of 270 empty lines, and one with characters that no page can show."""
+    typed = "1\r\n\n\n\n2 \0\n" + "\n" * 270 + "3 "
+    write_posts(raw, 1, [7])
+    raw.hset("post:7", mapping={"time": 1700000002, "body": "from\n\n\nelsewhere"})  # in one that was adopted
+    path = download([(2, WHEN, typed), (1, "2023-11-14T22:13:22Z", "from\n\n\nelsewhere"), (3, WHEN, "\0\n")])
+    for _ in range(2):
+        call_command("import_account", path, "--into-existing")
+        assert sorted(body for *_, body in posts_of(raw, 1)) == ["1\n\n2\n\n3", "from\n\n\nelsewhere"]
+    assert "1 posts with a text that nobody can see were left out." in capsys.readouterr().out
+
+
+def test_muted_words_come_back_in_one_line_so_a_page_can_unmute_them(raw, store, member, tmp_path):
+    MutedWords(store).mute(1, MutedWord("x", Where.HOME, How.HIDE, FOREVER), ())
+    path = tmp_path / "download.jsonl"
+    downloaded = b"".join(member.get("/settings/download/").streaming_content)
+    path.write_bytes(downloaded.replace(b"home hide x", rb"home hide a\nb\u0000 \u202ec"))
+    raw.delete("muted_words:1")
+    call_command("import_account", str(path), "--into-existing")
+    assert raw.zrange("muted_words:1", 0, -1) == ["home hide a b c"]
+    member.post("/settings/words/", {"unmute": "home hide a b c"})
+    assert raw.zcard("muted_words:1") == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
