@@ -59,10 +59,9 @@ CSRF_TRUSTED_ORIGINS = env("CSRF_TRUSTED_ORIGINS", list_of(environment.origin))
 PORT = env("PORT", number(1, 65535), "8000")
 FIRST_HOST = ALLOWED_HOSTS[0].lstrip(".")
 ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
-# How people reach the site: pages know it from the request, commands do not.
-SITE_ADDRESS = env(
-    "SITE_ADDRESS", matching(r"https?://[!-.0-~]+", "an address, such as https://retwis.example"), ORIGIN
-)
+# How people reach the site: pages know it from the request, commands do not. GIVEN_ADDRESS: empty when nobody says it.
+GIVEN_ADDRESS = env("SITE_ADDRESS", matching(r"https?://[!-.0-~]+", "an address, such as https://retwis.example"))
+SITE_ADDRESS = GIVEN_ADDRESS or ORIGIN
 # Where the site is on its host, such as /social; empty: at the top. gunicorn reads the variable too.
 SCRIPT_NAME = env("SCRIPT_NAME", matching(r"(/[\w.-]+)+", "a path, such as /social"))
 FORCE_SCRIPT_NAME = SCRIPT_NAME  # every address that Django makes begins with it, also those of commands

@@ -34,7 +34,7 @@ from accounts.users.repository import Users
 from retwis_site.http.cookies import keep_choice
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import Html, active_language
-from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, origin_of, shortcuts_of, theme_of
+from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, lasting_origin, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
 from retwis_site.store.rate_limits import Limit, RateLimits
@@ -347,7 +347,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     if not form.is_valid() or not form.save_pictures(me, stored):
         context = {"form": form, "swatches": form.swatches(me), "pictures": form.picture_rows(me, stored)}
         return form_page(request, "accounts/settings/settings.html", context)
-    profile = origin_of(request) + reverse("profile", args=[me.username])
+    profile = lasting_origin(request) + reverse("profile", args=[me.username])
     save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
     form.save_colour(me)
     form.save_descriptions(me, stored.get("needs_alt"))

@@ -119,6 +119,12 @@ def origin_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{host}"
 
 
+def lasting_origin(request: HttpRequest) -> str:
+    """The same for what is kept: as SITE_ADDRESS says it, where it is set. A client chooses among ALLOWED_HOSTS, and
+    any port."""
+    return settings.GIVEN_ADDRESS or origin_of(request)
+
+
 # ---- Pages that a process keeps for a second, for all visitors to whom they look the same.
 
 

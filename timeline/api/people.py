@@ -21,7 +21,7 @@ from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_people, ask_user
 from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.apps import Forbidden, Invalid
-from retwis_site.rendering.pages import origin_of
+from retwis_site.rendering.pages import lasting_origin, origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer, connect
 from retwis_site.store.ids import parse_id
@@ -295,7 +295,7 @@ def update_credentials(call: Call) -> object:
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     if form is not None:
         RateLimits(connect()).count(EDITS, str(me.uid))
-        profile = origin_of(call.request) + reverse("profile", args=[me.username])
+        profile = lasting_origin(call.request) + reverse("profile", args=[me.username])
         save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
         forget_profile(me.uid)
     return verify_credentials(call)

@@ -14,6 +14,7 @@ from accounts.facts.facts import MOST_FACTS, Fact
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import drain, rounds
+from tests.support.apps import App
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import noted
@@ -132,6 +133,21 @@ def test_a_link_that_links_back_is_verified_until_it_is_changed(browser, raw, st
     drain(store, "worker")
     assert raw.hget("user:1", "verified_links") == "{}"
     assert noted(raw) == []
+
+
+def test_the_profile_is_at_the_address_that_the_operator_has_given(browser, store, settings, alice, asked):
+    """A client chooses among ALLOWED_HOSTS, and any port: what is there may be another site's."""
+    settings.ALLOWED_HOSTS = [".retwis.example", "testserver"]
+    settings.GIVEN_ADDRESS = "https://retwis.example"
+    client = browser(alice)
+    client.defaults["HTTP_HOST"] = "other.retwis.example:8443"
+    fill_in(client, ("Web", SITE))
+    drain(store, "worker")
+    sent = {"fields_attributes[0][name]": "Web", "fields_attributes[0][value]": f"{SITE}new"}
+    App(alice).json("PATCH", "/api/v1/accounts/update_credentials", sent)
+    drain(store, "worker")
+    assert len(asked) == 2
+    assert {profile for _, profile in asked} == {"https://retwis.example/@Alice/"}
 
 
 def test_links_that_change_meanwhile_are_looked_at_again(browser, raw, store, alice, asked, monkeypatch):
