@@ -30,7 +30,6 @@ from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES
 from retwis_site.http.security_headers import KEPT, OPENER
-from retwis_site.identity import FOR_STAFF
 from retwis_site.rendering.pages import error_page, has_text, kept_fields, page_of_exception
 from retwis_site.store.client import connect
 from retwis_site.store.replies import trip
@@ -166,10 +165,8 @@ def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
 
 
 def lacks_required_factor(request: RetwisRequest) -> bool:
-    """Whether the viewer is staff, and the site keeps the pages of staff closed until they have a second factor. Round
-    trips as for `request.user`."""
-    checked = request.viewer.checked
-    return checked.is_staff and not checked.has_factor and request.viewer.site.second_factor == FOR_STAFF
+    """As `Viewer.lacks_required_factor`."""
+    return request.viewer.lacks_required_factor
 
 
 def sudo_required(view: UserView[P]) -> Guarded[P]:

@@ -267,6 +267,13 @@ class Viewer:
         raise NotSignedIn
 
     @property
+    def lacks_required_factor(self) -> bool:
+        """Whether the viewer is staff, and the site keeps what is for staff closed until they have a second factor.
+        Round trips as for `checked`."""
+        checked = self.checked
+        return checked.is_staff and not checked.has_factor and self.site.second_factor == FOR_STAFF
+
+    @property
     def signed_in(self) -> bool:
         """Whether the viewer has been checked and is a user. No round trip: False while nothing was asked."""
         return self._checked is not None and isinstance(self._checked.user, User)

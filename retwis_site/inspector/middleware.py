@@ -240,7 +240,9 @@ def _may_inspect(request: HttpRequest) -> bool:
     if not settings.INSPECT:
         return False
     viewer: Any = getattr(request, "viewer", None)  # a page of an early middleware has none
-    return is_at_home(request) or (viewer is not None and viewer.signed_in and viewer.checked.is_staff)
+    if is_at_home(request):
+        return True
+    return viewer is not None and viewer.signed_in and viewer.checked.is_staff and not viewer.lacks_required_factor
 
 
 def is_at_home(request: HttpRequest) -> bool:

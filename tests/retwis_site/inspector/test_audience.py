@@ -4,8 +4,10 @@ import os
 
 import pytest
 from django.conf import settings as site_settings
+from django.core.management import call_command
 
 from tests.support.processes.fresh_process import run_code
+from tests.support.second_factors import Authenticator
 from tests.support.texts.inspector import inspector
 
 
@@ -37,6 +39,17 @@ def test_where_others_reach_the_site_only_staff_sees_it(browser, raw, alice, bob
     assert inspector(browser(alice).get("/"))
     assert inspector(browser(bob).get("/")) is None
     assert inspector(browser().get("/timeline/")) is None
+
+
+@pytest.mark.usefixtures("inspected", "open_to_others")
+def test_staff_without_the_second_factor_that_the_site_requires_does_not_see_it(browser, raw, store, alice):
+    raw.hset("user:1", "role", "moderator")
+    raw.hset("staff", "1", "moderator")
+    call_command("site", "second_factor=staff", verbosity=0)
+    assert inspector(browser(alice).get("/")) is None
+    Authenticator().add(store)
+    client = browser(alice)
+    assert inspector(client.get("/"))
 
 
 @pytest.mark.usefixtures("inspected")
