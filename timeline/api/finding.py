@@ -177,8 +177,9 @@ def _at_address(call: Call, address: str, found: Entity) -> Entity:
         if match.view_name == "profile" and wanted in (None, "", "accounts"):
             found["accounts"] = [account_named(call, match.kwargs["username"])]
         if match.view_name == "post" and wanted in (None, "", "statuses"):
-            statuses = Statuses(call)
-            found["statuses"] = statuses.of([Threads(connect()).one(call.viewer, match.kwargs["pid"])])
+            statuses, post = Statuses(call), Threads(connect()).one(call.viewer, match.kwargs["pid"])
+            if post.listed_by.username.lower() == match.kwargs["username"].lower():  # as the page has it
+                found["statuses"] = statuses.of([post])
     except (Resolver404, NotFound, Gone, NotShown):
         return found
     return found

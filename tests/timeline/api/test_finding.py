@@ -80,6 +80,10 @@ def test_an_address_of_the_site_finds_what_stands_there(store, raw, alice, app, 
         assert found(f"http://testserver/@bob{slash}") == [["bob"], [], []]
     for address in ("https://elsewhere.example/@bob/1", "http://testserver/@bob/9", "http://testserver/no", "http://["):
         assert found(address) == [[], [], []]
+    assert found("http://testserver/@Bob/1") == [[], ["1"], []]
+    assert found("http://testserver/@alice/1") == found("http://testserver/@nobody/1") == [[], [], []]  # not hers
+    repost_of_hers = app.json("POST", "/api/v1/statuses/1/reblog")["id"]
+    assert [len(found(f"http://testserver/@{name}/{repost_of_hers}")[1]) for name in ("alice", "bob")] == [1, 0]
     BlockedPeople(store).block(bob.user.uid, alice.user.uid)
     assert found("http://testserver/@bob") == found("http://testserver/@bob/1") == [[], [], []]
 
