@@ -237,7 +237,7 @@ def security(request: RetwisRequest) -> HttpResponse:
         "accepted": json.dumps(passkeys.accepted(site_of(request), me, factors)),
         "is_empty": factors.is_empty,
         "codes_left": codes_left,
-        "is_required": guards.lacks_required_factor(request),
+        "is_required": request.viewer.lacks_required_factor,
     }
     return form_page(request, "accounts/second_factor/security.html", context)
 

@@ -155,18 +155,13 @@ def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
             raise Http404
         if request.viewer.checked.is_frozen:
             raise AccountFrozen
-        if lacks_required_factor(request):
+        if request.viewer.lacks_required_factor:
             return HttpResponseRedirect(reverse("security"))
         return request.viewer.require_user()
 
     guarded = never_store(_giving_user(view, guard))
     guarded.for_roles = roles  # type: ignore[attr-defined]
     return guarded
-
-
-def lacks_required_factor(request: RetwisRequest) -> bool:
-    """As `Viewer.lacks_required_factor`."""
-    return request.viewer.lacks_required_factor
 
 
 def sudo_required(view: UserView[P]) -> Guarded[P]:

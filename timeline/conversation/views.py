@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import for_acting, lacks_required_factor, match_of, page_of_form, user_change
+from accounts.signing_in.guards import for_acting, match_of, page_of_form, user_change
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import AccountSuspended, User
@@ -253,7 +253,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
 def _staff_menu(request: RetwisRequest, by: Rendering, person: User, pid: int | None) -> Html:
     """What staff can do about another person, or a post of theirs; nothing for all others, and for staff to whom their
     pages are closed."""
-    if not by.viewer.is_staff or by.me == person.uid or lacks_required_factor(request):
+    if not by.viewer.is_staff or by.me == person.uid or request.viewer.lacks_required_factor:
         return NOTHING
     return joined(one.staff_menu(request, person, pid) for one in features() if one.staff_menu is not None)
 
