@@ -508,8 +508,9 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
             reason, told, shown = given["reason"], given["told"], request.POST.get("imposed")
             Deciding(store).decide(found, me.uid, form.actions, reason, form.until, ids, told, shown)
             following = _report_after(store, rid, me.uid) if "then" in request.POST else None
-            to = ("moderation",) if following is None else ("moderation_report", following)
-            response = done(request, _("Decided."), *to)
+            # With `#report` the next Tab goes to the report, and not once more through the links above it.
+            to = "moderation" if following is None else f"{reverse('moderation_report', args=[following])}#report"
+            response = done(request, _("Decided."), to)
             note_changed(request, response, found.about.pid, *also)
             return response
         present, found = Sanctions(store).of(found.about.whom), Reports(store).read(rid) or found  # others were faster

@@ -238,6 +238,19 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     expect(post(author, "only today")).to_have_count(0)
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.usefixtures("site_with_reports")
+def test_with_the_keyboard_the_next_report_is_at_hand(window, bob, carol, scripts):
+    """The next Tab goes to the report, not once more through all links above it."""
+    staff = window(carol, at="/moderation/", java_script_enabled=scripts)
+    staff.get_by_role("link", name=f"@{bob.user.username}", exact=True).click()
+    staff.get_by_label("Reason").fill("Not an ad")
+    staff.get_by_role("button", name="Decide and open the next report").press("Enter")
+    said(staff, "Decided.")
+    staff.keyboard.press("Tab")
+    expect(staff.get_by_role("main").locator(".sheet").locator(":focus")).to_have_count(1)
+
+
 def test_staff_copies_a_link_for_a_new_password(window, bob, moderator):
     page = window(moderator, at=f"/moderation/people/{bob.user.username}/")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
