@@ -61,6 +61,17 @@ def test_on_a_wider_screen_the_links_are_a_column_beside_the_posts(page, size):
     assert len({box["x"] for box in boxes}) == 1
 
 
+def test_a_phone_that_lies_on_its_side_shows_the_button_for_a_post(page):
+    page.set_viewport_size({"width": 740, "height": 300})
+    expect(links(page).filter(has_text="Post")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Tab")
+    focused = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        focused.append(page.evaluate("() => document.activeElement.textContent.trim()"))
+    assert focused[1:4] == ["Home", "Search", "Post"]  # as they are seen
+
+
 def test_a_wide_screen_has_a_third_column(page):
     page.set_viewport_size(WIDE)
     posts, aside = page.get_by_role("article").first, page.get_by_role("complementary")

@@ -36,3 +36,22 @@ def test_nothing_scrolls_sideways_and_every_way_is_within_reach(large, site, sto
         assert page.evaluate("() => getComputedStyle(document.body).fontSize") == "32px"
     finally:
         context.close()
+
+
+def test_in_the_smallest_window_words_and_fields_have_room(large, site, store, name):
+    me = register(store, name("Wolfe"))
+    context = large.new_context(base_url=site.browser.origin, viewport={"width": 320, "height": 640}, locale="de-DE")
+    try:
+        sign_in(context, me, site.browser.origin)
+        page = context.new_page()
+        page.goto(f"/@{me.user.username}/")
+        called = page.get_by_role("heading", level=1).bounding_box()
+        assert called["width"] >= 160, "A name stands beside the picture, one letter a line"
+        for address in ("/search/", "/people/"):
+            page.goto(address)
+            assert page.get_by_role("main").get_by_role("searchbox").bounding_box()["width"] >= 160, address
+        page.goto("/timeline/")
+        closed = page.get_by_role("main").get_by_role("textbox").first
+        assert closed.evaluate("it => it.scrollHeight <= it.clientHeight"), "Its words are cut"
+    finally:
+        context.close()
