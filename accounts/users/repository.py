@@ -25,8 +25,8 @@ HASHES = ("password", "prepared_password", "old_password")
 RECOVERY, SPENT = "recovery:", "0"  # what the fields of recovery codes begin with, and the value of a spent one
 PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_until")
 
-# An entry has a user of some 250 bytes, so all have 1.7 MB.
-_people: Memory[int, User] = Memory(size=3750, seconds=5)
+# An entry has a user of some 250 bytes, so all have 1.6 MB.
+_people: Memory[int, User] = Memory(size=3500, seconds=5)
 made_of_users: list[Callable[[], None]] = []  # each empties a cache of what is made of users
 
 

@@ -380,8 +380,8 @@ Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, 
 CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer may act, and where it stands
 NO_MARKS: Mapping[int, Marks] = {}
 
-# Cards as they were filled last, with the posts for which. An entry has some 2 KB, so all have 7.5 MB.
-_cards: Memory[CardKey, Refillable] = Memory(size=3750, seconds=3600)
+# Cards as they were filled last, with the posts for which. An entry has some 1.6 KB, so all have 6 MB.
+_cards: Memory[CardKey, Refillable] = Memory(size=3500, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering, place: Place = "list", marks: Mapping[int, Marks] = NO_MARKS) -> bytes:

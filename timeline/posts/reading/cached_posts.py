@@ -28,7 +28,7 @@ class _AsRead:
     until: float = 0  # monotonic seconds; until then a page takes it
 
 
-_as_read: Memory[int, _AsRead] = Memory(size=4000, seconds=3600)  # by pid: 3 MB
+_as_read: Memory[int, _AsRead] = Memory(size=3500, seconds=3600)  # by pid: 2.5 MB
 # With the people whom a post names and its author. They share their parts with `_as_read`: 750 KB.
 _whole: Memory[int, tuple[Post, tuple[int, ...]]] = Memory(size=3000, seconds=FRESH_FOR)
 made_of_users.append(_whole.clear)

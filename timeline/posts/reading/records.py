@@ -79,8 +79,8 @@ _authors_by_pid: Hints[int] = Hints(1 << 17)
 # pid -> the post that it reposts or quotes, and pid -> uid of the author that it answers: 1 MB each.
 _named_by_pid: Hints[int] = Hints(1 << 16)
 _answered_by_pid: Hints[int] = Hints(1 << 16)
-# pid -> uids of the people that it mentions; few posts mention somebody. 1 MB.
-_mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
+# pid -> uids of the people that it mentions; few posts mention somebody. 700 KB.
+_mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=3500, seconds=3600)
 
 
 Stored = Sequence[str]  # the hash of a post: its fields and their values in turn; empty for a missing post
