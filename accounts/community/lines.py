@@ -145,9 +145,11 @@ def _recount(store: Store) -> Iterator[None]:
         with store.pipeline() as pipe:
             for uid, fields in users:
                 present = sanction_of(uid, fields)
-                if present is not None and present.state in UNSEEN:
+                if present is None:
+                    continue
+                if present.state in UNSEEN:
                     sanctions.recount_later(pipe, uid)
-                if present is not None and present.until:  # also of a frozen one: an appeal may wait until then
+                if present.until:  # also of a frozen one: an appeal may wait until then
                     sanctions.follow_end(pipe, uid, present.until)
         yield
 

@@ -28,11 +28,13 @@ DEADLINE = 5.0  # seconds for one link, from its name to the last byte
 LONGEST_ANSWER = 64 * 1024  # bytes; no more are read
 PORT = 443
 PAGES = ("text/html", "application/xhtml+xml")
-# IPv6 addresses that lead to an IPv4 address: NAT64, 6to4, Teredo, and the old ones that are compatible.
-_TRANSLATED = [*map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96"))]
-# Networks of no public use that Python before 3.11.10 and 3.12.4, or each one, takes for the internet. In the first,
-# some clouds tell a machine its secrets.
-_INNER = [*map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20"))]
+# Networks that Python takes for the internet, in some version at least.
+_NOT_PUBLIC = [
+    # IPv6 addresses that lead to an IPv4 address: NAT64, 6to4, Teredo, and the old ones that are compatible.
+    *map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")),
+    # No public use. In the first one, some clouds tell a machine its secrets.
+    *map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")),
+]
 
 
 class NotFetched(Exception):
@@ -127,7 +129,7 @@ def is_public(address: str) -> bool:
             return is_public(str(ip.ipv4_mapped))
         if ip.is_site_local:
             return False
-    if any(ip in network for network in (*_TRANSLATED, *_INNER)):
+    if any(ip in network for network in _NOT_PUBLIC):
         return False
     return ip.is_global and not (
         ip.is_multicast or ip.is_reserved or ip.is_private or ip.is_loopback or ip.is_link_local or ip.is_unspecified

@@ -275,7 +275,8 @@ def only_run(store: Store, uid: int) -> Iterator[Callable[[], None]]:
 
 
 def _digest(when: int, body: str) -> bytes:
-    """The same for a text that the site has from elsewhere, and for what a download makes of it."""
+    """By the text as the form of a post takes it: the site may store a text from a foreign database as it was there,
+    while a download has it cleaned."""
     return blake2b(f"{when}:{cleaned(body)}".encode(), digest_size=8).digest()
 
 

@@ -14,7 +14,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AtWork, Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes
+from retwis_site.store.chunks import AT_ONCE, Writes, remove_members
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
 from retwis_site.store.kinds import unprefixed
@@ -380,7 +380,7 @@ class TagChecks(Searcher):
     def _forget_names(self, entries: Sequence[str]) -> None:
         """Remove entries; those of tags that a post has got meanwhile, or is getting, come back. The job of a post is
         in the outbox until its tags are listed."""
-        for_each(self._store, lambda pipe, entry: pipe.zrem(keys.tags_by_name(), entry), entries)
+        remove_members(self._store, keys.tags_by_name(), entries)
         coming = tags_at_work(self._store, Outbox(self._store).under_way())
         used = answers(self._store, lambda pipe, entry: pipe.zcard(keys.tag(folded(entry))), entries)
         back = [entry for entry in entries if used[entry] or folded(entry) in coming]

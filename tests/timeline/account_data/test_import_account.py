@@ -195,7 +195,7 @@ def test_a_text_is_brought_back_as_the_form_of_a_post_takes_it(raw, alice, downl
     """Its owner may have changed the file: a post of 270 empty lines, and one with characters that no page can show."""
     typed = "1\r\n\n\n\n2 \0\n" + "\n" * 270 + "3 "
     write_posts(raw, 1, [7])
-    raw.hset("post:7", mapping={"time": 1700000002, "body": "from\n\n\nelsewhere"})  # in one that was adopted
+    raw.hset("post:7", mapping={"time": 1700000002, "body": "from\n\n\nelsewhere"})  # as another Retwis has stored it
     path = download([(2, WHEN, typed), (1, "2023-11-14T22:13:22Z", "from\n\n\nelsewhere"), (3, WHEN, "\0\n")])
     for _ in range(2):
         call_command("import_account", path, "--into-existing")
