@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.text import Truncator
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked, Viewer, last_checked
@@ -58,10 +59,11 @@ def dismissed_by(typed: str) -> str:
 
 
 BANNER = Fragment("accounts/signing_in/_banner.html", shape={"state": (State.FROZEN.value, State.HIDDEN.value)})
+REASON_IN_BANNER = 150  # characters: a whole reason of staff fills the screen of a phone
 
 
 def banner(sanction: Sanction | None, language: str) -> Html:
-    """The banner; nothing for a user on whom nothing is imposed."""
+    """The banner, with the beginning of a long reason; nothing for a user on whom nothing is imposed."""
     if sanction is None:
         return NOTHING
     return BANNER.fill(
@@ -69,7 +71,7 @@ def banner(sanction: Sanction | None, language: str) -> Html:
         state=sanction.state.value,
         ends=bool(sanction.until),
         has_reason=bool(sanction.reason),
-        reason=sanction.reason or NOTHING,
+        reason=Truncator(sanction.reason).chars(REASON_IN_BANNER) if sanction.reason else NOTHING,
         day=day(sanction.until, language),
     )
 
@@ -235,7 +237,7 @@ def _frame(viewer: Checked, site: Site, here: str, how: NewsNumber, language: st
     return {
         **_of_site(site, language),
         "announcement": announcement(site, viewer.dismissed, language),
-        "banner": banner(viewer.sanction, language),
+        "banner": banner(viewer.sanction, language) if here != "appeal" else NOTHING,  # that page says all of it
         "signed_in": is_signed_in,
         "can_register": not is_signed_in and site.can_register,
         "frozen": viewer.is_frozen,
@@ -298,7 +300,7 @@ def form_page(
     """
     form = context.get("form")
     if isinstance(form, BaseForm) and form.is_bound:
-        _focus_first_error(form)
+        focus_first_error(form)
         status = status or 422
     by = rendering(request)
     name = request.resolver_match.view_name if request.resolver_match else ""
@@ -310,7 +312,7 @@ def form_page(
     return pages.page(request, template, {**around, **context}, status or 200)
 
 
-def _focus_first_error(form: BaseForm) -> None:
+def focus_first_error(form: BaseForm) -> None:
     """Let the page begin at the first wrong field, also without JavaScript: in a long form it may be out of sight."""
     wrong = next((field for field in form.visible_fields() if field.errors), None)
     if wrong:

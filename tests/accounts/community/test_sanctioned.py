@@ -1,6 +1,7 @@
 """A sanctioned user: what a frozen one may do, and the appeal."""
 
 import re
+from html import unescape
 from itertools import count
 
 import pytest
@@ -139,6 +140,19 @@ def test_the_banner_says_until_when(frozen, store):
     assert "It ends on 2 October 2096." in frozen.get("/").content.decode()
     Sanctions(store).impose(BOB, State.FROZEN, "insults")
     assert "It lasts until the moderators end it." in frozen.get("/").content.decode()
+
+
+def test_a_long_reason_is_whole_on_the_page_of_the_appeal_and_begins_in_the_banner_of_all_others(frozen, store):
+    """Whole, it filled the screen of a phone above every page."""
+    reason = f"{'It was <spam>. ' * 30}The end."
+    Sanctions(store).impose(BOB, State.FROZEN, reason)
+    banner = re.search(r'<aside class="banner".*?</aside>', page_of(frozen.get("/")), re.S)[0]
+    assert f'<q dir="auto">{"It was &lt;spam&gt;. " * 8}' in banner
+    assert "…</q>" in banner
+    assert len(unescape(banner)) < 700
+    page = page_of(frozen.get("/appeal/"))
+    assert "The end.</q>" in page
+    assert 'class="banner"' not in page
 
 
 def test_nobody_else_has_a_banner(frozen, browser, alice):

@@ -7,8 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.community.acts import Roles
+from accounts.community.sanctions import Sanctions
 from accounts.media.repository import Pictures
-from accounts.users.entities import Role
+from accounts.users.entities import Role, State
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import more, nothing_scrolls_sideways, post, said
 from tests.browser.support.windows import PHONE
@@ -125,6 +126,19 @@ def test_a_frozen_person_reads_why_and_appeals(reported_ad, bob):
     reported.goto("/appeal/")
     expect(reported.get_by_text("There are no restrictions on your account.")).to_be_visible()
     reported_fits()
+
+
+def test_on_a_phone_a_long_reason_leaves_room_for_the_pages(window, store, alice):
+    uid, reason = alice.user.uid, "You have written the same advertisement below many posts. " * 8
+    Sanctions(store).impose(uid, State.FROZEN, reason)
+    Sanctions(store).appeal(uid, "They had asked me for it. " * 20)
+    page = window(alice, "/", viewport=PHONE)
+    assert page.get_by_role("complementary", name="About your account").bounding_box()["height"] < PHONE["height"] / 2
+    page.get_by_role("link", name="Details and appeal").click()
+    expect(page.get_by_text(reason.strip())).to_have_count(1)
+    quote = page.get_by_role("main").get_by_role("blockquote").bounding_box()
+    assert quote["width"] > PHONE["width"] * 0.75
+    nothing_scrolls_sideways(page)
 
 
 @pytest.mark.gate
