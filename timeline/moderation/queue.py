@@ -49,6 +49,7 @@ class Reported(NamedTuple):
     name: str = ""  # of the person; empty for an unknown one
     reporters: str = ""  # names of those who have reported it, newest first; without deleted accounts
     of_person: int = 0  # reports of the page about the person, when some are about something else; else 0
+    stands: bool = False  # the post is not deleted; only the queue knows it
 
     @property
     def pid(self) -> int:
@@ -70,9 +71,12 @@ def open_reports(store: Store, before: int | None, me: int) -> OpenReports:
     about the viewer."""
     reports = Reports(store).open(before, READ)
     shown = for_viewer(store, reports, me)
-    names = answer(store, ask_names, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
+    with store.pipeline() as pipe:
+        names = ask_names(pipe, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
+        posts = [ask_post(pipe, pid) for pid in {one.about.pid for one in shown if one.about.pid}]
+    standing = {one.value.pid for one in posts if one.value is not None}
     older = reports[-1].rid if len(reports) == READ else None
-    return OpenReports(_named(shown, names, me), len(reports) - len(shown), older)
+    return OpenReports(_named(shown, names.value, standing, me), len(reports) - len(shown), older)
 
 
 def for_viewer(store: Store, reports: list[Report], me: int) -> list[Report]:
@@ -131,8 +135,9 @@ def alike(report: Report, known: Iterable[tuple[Reported, str]]) -> list[Reporte
     return list(said.values())
 
 
-def _named(reports: Sequence[Report], names: dict[int, str], me: int) -> list[Reported]:
-    """With names; without those of the people who have reported the viewer."""
+def _named(reports: Sequence[Report], names: dict[int, str], standing: set[int], me: int) -> list[Reported]:
+    """With names, and whether the post is among those `standing`; without the names of the people who have reported the
+    viewer."""
     of_person = Counter(report.about.whom for report in reports)
     places = {whom: place for place, whom in enumerate(of_person)}
     found = []
@@ -144,6 +149,7 @@ def _named(reports: Sequence[Report], names: dict[int, str], me: int) -> list[Re
                 name=names[whom],
                 reporters=listed(*told_by[:NAMED]) if told_by and whom != me else "",
                 of_person=of_person[whom] if of_person[whom] > len(some) else 0,
+                stands=some[0].about.pid in standing,
             )
         )
     return found

@@ -101,8 +101,8 @@ COSTS_BEHIND_A_PROXY = {
 # The same where staff has something to do, and something is imposed on alice and carol.
 COSTS_OF_STAFF = {
     ("/", "a moderator"): ((3, 41), (5, 43)),  # an empty home, which looks for people to follow
-    ("/moderation/", "a moderator"): ((7, 15), (9, 17)),
-    ("/moderation/?before=9", "a moderator"): ((4, 12), (6, 14)),
+    ("/moderation/", "a moderator"): ((7, 16), (9, 18)),
+    ("/moderation/?before=9", "a moderator"): ((4, 13), (6, 15)),
     ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 11), (6, 13)),
     ("/moderation/reports/7/", "a moderator"): ((10, 17), (12, 19)),
     ("/moderation/people/", "a moderator"): ((1, 8), (3, 10)),
