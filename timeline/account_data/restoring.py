@@ -49,7 +49,7 @@ from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, MOST_AT_HOME
 from timeline.relations.muted_words import MOST_MUTED, parse
-from timeline.relations.relation import Edge, Relation, to_person
+from timeline.relations.relation import Edge, Relation, ask_among, to_person
 from timeline.relations.relations import FOLLOW, MUTE_WORDS, REPOST, TAG_FOLLOW, relations
 from timeline.timelines.profile import Pins
 
@@ -98,10 +98,12 @@ def named(pid: int, address: str) -> NamedPost:
     return NamedPost(pid, UsernameConverter().to_python(found[1]).lower() if found and found[2] == str(pid) else "")
 
 
-def find(store: Store, pids: Collection[int]) -> dict[int, LocalPost]:
-    """The posts with these ids that somebody can read. Three round trips; none without ids."""
+def find(store: Store, uid: int, pids: Collection[int]) -> dict[int, LocalPost]:
+    """The posts with these ids that somebody can read; none of people who block user `uid`, to whom the site refuses
+    all that is to be brought back. Four round trips; none without ids."""
     posts = Posts(store).published(pids)
-    people = Users(store).people({post.uid for post in posts})
+    authors = {post.uid for post in posts}
+    people = Users(store).people(authors - answer(store, ask_among, keys.blocked_by, uid, authors))
     return {
         post.pid: LocalPost(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
         for post in posts
@@ -135,9 +137,9 @@ class RestoredConversation:
         return self._own.get(old)
 
     def find(self, posts: Sequence[OldPost]) -> None:
-        """Find what these posts name. At most four round trips."""
+        """Find what these posts name. At most five round trips."""
         pids = {self._own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
-        self._found = find(self._store, pids)
+        self._found = find(self._store, self._uid, pids)
         names = dict.fromkeys(name for post in posts for name in names_in(post.body))
         self._owners = answer(self._store, ask_owners, [*names])
 
@@ -232,7 +234,7 @@ class RestoredRelations:
 
     def _posts(self, conversation: RestoredConversation, lines: Sequence[Line]) -> FoundEdges:
         own = [conversation.id_of(line["id"]) for line in lines]
-        found = find(self._store, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
+        found = find(self._store, self._uid, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
         edges: FoundEdges = []
         for line, pid in zip(lines, own, strict=True):
             target = found.get(pid or line["id"])

@@ -465,6 +465,19 @@ def test_what_the_person_did_comes_back_with_its_dates(raw, elsewhere, path):
     assert raw.zcard("outbox") == 0
 
 
+def test_nothing_is_done_to_posts_of_those_who_block_the_account(raw, store, elsewhere, path, capsys):
+    """The site refuses all of it to the person, too."""
+    register(store, "Alice")
+    BlockedPeople(store).block(2, THERE)
+    import_account(path, "--into-existing")
+    said = capsys.readouterr().out
+    assert links(raw, 4) == [None, None, None, None, None, "2"]
+    assert links(raw, 6) == [None] * 6
+    assert raw.hmget("post:1", "likes", "replies", "quotes") == [None] * 3
+    assert raw.zrange(f"likes:{THERE}", 0, -1) == raw.zrange(f"bookmarks:{THERE}", 0, -1) == ["4"]
+    assert "2 replies are plain posts now: what they reply to is not here." in said
+
+
 def test_an_action_before_the_post_was_written_was_on_another_post(raw, elsewhere, path):
     raw.hset("post:1", "time", int(time.time()) + 60)
     import_account(path)
