@@ -18,7 +18,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.signing_in.html import Page, Rendering
+from accounts.signing_in.html import Page, Rendering, focus_first_error
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField, is_visible
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html
@@ -305,6 +305,7 @@ def composer(
 def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) -> Html:
     """The composer with what was typed and its pictures, its errors, and what is wrong with pictures that are not
     among them. It is rendered now."""
+    focus_first_error(form)
     context = {
         "form": form,
         "has_text": True,

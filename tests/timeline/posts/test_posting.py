@@ -174,6 +174,7 @@ def test_an_invalid_post_is_refused_and_its_text_kept(browser, alice, raw, body)
     page = page_of(browser(alice).post("/post/", {"body": body, "token": "keep-me"}), 422)
     assert "<h1>Write a post</h1>" in page
     assert body.strip() in page
+    assert re.search('<textarea name="body"[^>]* autofocus', page)  # as in every form, also without a script
     assert '<input type="hidden" name="token" value="keep-me"' in page
     assert not raw.exists("next_post_id")
 
