@@ -208,6 +208,7 @@ def source(call: Call) -> object:
 def history(call: Call) -> object:
     """The texts of a status, the first one first. https://docs.joinmastodon.org/entities/StatusEdit/"""
     post, status = _one(call, call.id)
+    status = status["reblog"] or status  # nobody but its author wrote the texts of a repost
     names = None if post.context.mentioned is None else names_of(status["mentions"])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [

@@ -120,6 +120,13 @@ def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, app, bob):
     assert not raw.exists("post:2")
 
 
+def test_the_texts_of_a_repost_are_those_of_the_author(app, bob):
+    publish(App(bob), "by bob")
+    repost = app.json("POST", "/api/v1/statuses/1/reblog")
+    [version] = app.json("GET", f"/api/v1/statuses/{repost['id']}/history")
+    assert (version["content"], version["account"]["acct"]) == ("<p>by bob</p>", "bob")
+
+
 @pytest.mark.parametrize("hides", ["a mute", "a muted word", "staff"])
 def test_a_repost_of_what_lists_hide_is_answered_as_its_post_is(store, raw, app, bob, hides):
     publish(App(bob), "by bob")
