@@ -180,11 +180,9 @@ MUTANTS = [
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
             Deciding(self._store).decide_too(report)
-        people = [uid for uid in (report.who, whom) if uid is not None]
-        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+        if _gone(self._store, (report.who, whom)):
 """,
-        """        people = [uid for uid in (report.who, whom) if uid is not None]
-        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+        """        gone = _gone(self._store, (report.who, whom))
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
         with self._store.pipeline() as pipe:
@@ -194,6 +192,7 @@ MUTANTS = [
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
             Deciding(self._store).decide_too(report)
+        if gone:
 """,
         REPORTS,
     ),

@@ -225,6 +225,7 @@ CHANGES = {
     "she is answered": lambda s: Posts(s).publish(ALICE, NewPost("for @carol", reply_to=2), "t"),
     "she is reported": lambda s: Reports(s).make(ALICE, NewReport(CAROL, None, "spam")),
     "she is warned": lambda s: decide(s, Action.WARN),
+    "her report is decided": lambda s: decide(s, Action.DISMISS),
     "she is hidden": lambda s: Sanctions(s).impose(CAROL, State.HIDDEN, "Spam."),
     "her sanction is lifted": lambda s: Sanctions(s).lift(CAROL, MODERATOR, "Sorry."),
     "her appeal is granted": lambda s: Sanctions(s).decide_appeal(CAROL, True, MODERATOR, "Sorry."),
@@ -243,6 +244,8 @@ def begin(store, raw, change):
         Sanctions(store).appeal(CAROL, "It was not me.")
     if "warned" in change:
         Reports(store).make(BOB, NewReport(CAROL, None, "spam"))
+    if "her report" in change:
+        Reports(store).make(CAROL, NewReport(BOB, None, "spam"))
     if "old password" in change:
         give_old_password(raw, CAROL)
 

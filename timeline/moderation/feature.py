@@ -5,13 +5,13 @@ from retwis_site.http.form_fields import fields_of
 from retwis_site.store import keys
 from timeline.moderation import views
 from timeline.moderation.queue import staff_menu
-from timeline.moderation.reports import finish_report
 from timeline.moderation.upkeep import (
     REPORTS as REPORT_LINES,
     ReportChecks,
     account_lines,
     ask_picture_use,
     at_work_by,
+    finish_report,
     remove_reports,
 )
 

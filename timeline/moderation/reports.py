@@ -6,7 +6,7 @@ stands before it, so a worker lists the report when the process dies after it.
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -22,10 +22,10 @@ from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from accounts.users.repository import is_deleted
 from retwis_site.exceptions import LeaseEnded, OfNewerVersion
-from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
 from retwis_site.store.ids import LARGEST_ID, integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Inbox, Notice, NoticeKind, queue_add, queue_remove
@@ -194,9 +194,7 @@ class Reports(Repository):
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
             Deciding(self._store).decide_too(report)
-        people = [uid for uid in (report.who, whom) if uid is not None]
-        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
-        if any(map(is_deleted, deleted.values())):
+        if _gone(self._store, (report.who, whom)):
             self._store.zrem(keys.reports_about(whom), str(rid))
             forget(self._store, report)
             return False
@@ -293,7 +291,8 @@ def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
 
 def close(store: Store, reports: Sequence[Report]) -> None:
     """Take decided reports about one person (at least one) out of the queue, and give the claims on their things back.
-    One round trip, two with pictures; can run twice."""
+    Two round trips, three with pictures; two more where an account is deleted: a worker may have looked for its claims
+    before these were there. Can run twice."""
     Pictures(store).release(reports[0].about.whom, {digest for one in reports for digest in one.about.media.digests})
     with store.pipeline() as pipe:
         for one in reports:
@@ -302,6 +301,23 @@ def close(store: Store, reports: Sequence[Report]) -> None:
                 key, score = keys.reports_by(one.who), str(one.rid)
                 pipe.zremrangebyscore(key, score, score)
                 pipe.zadd(key, {f"{one.about.thing}:{one.rid}": one.rid})
+    gone = _gone(store, (one.who for one in reports))
+    left = {one.rid: keys.reports_by(one.who) for one in reports if one.who is not None and one.who in gone}
+    for_each(store, lambda pipe, rid: pipe.zremrangebyscore(left[rid], str(rid), str(rid)), left)
+    for_each(store, queue_nameless, left)  # last: by the name, a worker that does this again finds the claim
+
+
+def _gone(store: Store, people: Iterable[int | None]) -> set[int]:
+    """Those of these people whose account is deleted. One round trip; none without people."""
+    asked = [uid for uid in {*people} if uid is not None]
+    found = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), asked)
+    return {uid for uid, mark in found.items() if is_deleted(mark)}
+
+
+def queue_nameless(pipe: Pipe, rid: int) -> None:
+    """Remove from a report who has made it, and their note. Two commands."""
+    for field in ("who", "note"):
+        pipe.hdel(keys.report(rid), field)
 
 
 def forget(store: Store, report: Report) -> None:
@@ -356,7 +372,7 @@ class Deciding(Repository):
         person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`;
         `shown`: as for `Sanctions.impose`.
 
-        Some 17 round trips for a single report, 26 with a sanction; five more for each AT_ONCE others, eleven with a
+        Some 18 round trips for a single report, 27 with a sanction; six more for each AT_ONCE others, eleven with a
         deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
         if report.decision is not None:  # with it may have gone what this one is to delete
             raise DecidedAlready
@@ -577,21 +593,8 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     with store.pipeline() as pipe:
         for report, uid in told:
             queue_add(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid), when)
-    people = {one for report, uid in told for one in (uid, report.about.whom)}
-    deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+    gone = _gone(store, (one for report, uid in told for one in (uid, report.about.whom)))
     with store.pipeline() as pipe:
         for report, uid in told:
-            if deleted[uid] is not None or deleted[report.about.whom] is not None:
+            if not gone.isdisjoint((uid, report.about.whom)):
                 queue_remove(pipe, uid, Notice(NoticeKind.REPORT, report.rid, uid))
-
-
-def finish_report(store: Store, claim: Claim) -> bool:
-    """The job `report:<id>:<nonce>`. Returns False when its turn ended before the report was closed. When it ends
-    later, another job goes on with the others that it decides: `report:<id>:<nonce>:<the id below which they are>`."""
-    rid, reached = job_id(claim.name, 1), [0]
-    steps = Deciding(store).finish(rid, job_id(claim.name, 3) if claim.name.count(":") == 3 else None)
-    if claim.carry_out_for_a_turn(map(reached.append, steps)):
-        return True
-    if reached[-1]:
-        add_due(store, f"{job_of(rid)}:{reached[-1]}")
-    return bool(reached[-1])

@@ -1,4 +1,4 @@
-"""The upkeep of reports: their lines in files, what of them goes with an account, and their checks."""
+"""The upkeep of reports: their job, their lines in files, what of them goes with an account, and their checks."""
 
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +9,7 @@ from accounts.media.repository import Mark, Pictures
 from accounts.users.checks import unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use
-from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids, keep, move_away
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
@@ -18,10 +18,33 @@ from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_f
 from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from retwis_site.store.replies import Result
-from timeline.moderation.reports import Action, NewReport, Report, Reports, close, fields_of, forget
+from timeline.moderation.reports import (
+    Action,
+    Deciding,
+    NewReport,
+    Report,
+    Reports,
+    close,
+    fields_of,
+    forget,
+    job_of,
+    queue_nameless,
+)
 from timeline.notices import Inbox, Notice, NoticeKind
 from timeline.posts.reading.records import media_from
 from timeline.posts.site_lines import MEDIA, media_of, with_media
+
+
+def finish_report(store: Store, claim: Claim) -> bool:
+    """The job `report:<id>:<nonce>`. Returns False when its turn ended before the report was closed. When it ends
+    later, another job goes on with the others that it decides: `report:<id>:<nonce>:<the id below which they are>`."""
+    rid, reached = job_id(claim.name, 1), [0]
+    steps = Deciding(store).finish(rid, job_id(claim.name, 3) if claim.name.count(":") == 3 else None)
+    if claim.carry_out_for_a_turn(map(reached.append, steps)):
+        return True
+    if reached[-1]:
+        add_due(store, f"{job_of(rid)}:{reached[-1]}")
+    return bool(reached[-1])
 
 
 def _is_decision(value: object) -> bool:
@@ -149,8 +172,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
         scores = store.zmscore(key, members)
         with store.pipeline() as pipe:
             for rid in (integer(score) for score in scores if score is not None):
-                for field in ("who", "note"):
-                    pipe.hdel(keys.report(rid), field)
+                queue_nameless(pipe, rid)
         remove_members(store, key, members)
         yield
 
