@@ -135,8 +135,13 @@ def _state(use: Use | None, since: float) -> MarkState:
 
 
 def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
-    """Some still show it. Those users of whom nothing does no longer have it. One round trip; none when all do."""
-    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED}
+    """Some still show it. Those users of whom nothing does no longer have it, also who has uploaded it and shown it
+    nowhere. One round trip; none when all do."""
+    ended = {
+        mark
+        for mark, state in marks.items()
+        if state is MarkState.ENDED or (state is MarkState.LAPSED and mark.kind == UPLOAD)
+    }
     with store.pipeline() as pipe:
         for mark in ended:
             pipe.zrem(keys.media_users(digest), str(mark))

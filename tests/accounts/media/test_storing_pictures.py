@@ -2,6 +2,7 @@
 site and with downloads, and `doctor` and `cleanup` look at them."""
 
 import base64
+import time
 
 import pytest
 from django.core.management import call_command
@@ -63,6 +64,20 @@ def test_an_upload_that_nothing_shows_goes_after_a_day(pictures, alice, raw, sto
     drain(store, "worker")
     assert list(raw.keys("*media*")) == []
     assert raw.zcard("outbox") == 0
+
+
+@pytest.mark.parametrize("age", [3600, 25 * 3600], ids=["of today", "of yesterday"])
+def test_an_upload_of_what_another_person_shows_goes_after_a_day(pictures, post, bob, raw, store, age):
+    red = decoded_picture().digest
+    pictures.add(2, decoded_picture())
+    raw.zadd(f"media_users:{red}", {"upload:2:0": int(time.time()) - age})
+    _due(raw)
+    drain(store, "worker")
+    left = [red] if age == 3600 else []
+    assert raw.zrange("media_of:2", 0, -1) == left
+    assert {*raw.zrange(f"media_users:{red}", 0, -1)} == {f"post:1:{post}", *("upload:2:0" for _ in left)}
+    assert raw.zscore("media_of:1", red) is not None
+    assert raw.exists(f"media:{red}")
 
 
 def test_a_picture_that_is_going_can_be_neither_posted_nor_uploaded(pictures, alice, raw):
