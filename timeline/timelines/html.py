@@ -250,8 +250,9 @@ def _most_used_tags(posts: Sequence[Post]) -> Sequence[str]:
 def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     """A user's profile with their posts, or with their posts and replies."""
     by = rendering(request)
-    pinned = [found.pinned] if found.pinned else []
-    others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
+    pinned, others = found.pinned, found.page.posts
+    if pinned:
+        others = [post for post in others if post.pid != pinned.pid]
     owner, relation, origin = found.person, found.relation, origin_of(request)
     between = relation.between
     is_blocked = between.hiding.blocks.mine  # then the page is empty, whatever they have written
@@ -263,7 +264,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         follows_me=between.follows_me,
         tab=found.tab.value,
         has_pinned=bool(pinned),
-        pinned=cards([found.pinned], by) if found.pinned else NOTHING,
+        pinned=cards([pinned], by) if pinned else NOTHING,
         origin=origin,
         image=image_to_share(origin, owner),
         **_about(owner, found.about, found.numbers, by.language),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from accounts.users.entities import User
 from accounts.users.repository import cached_until, made_of_users
 from retwis_site.store.local_cache import Memory, clock
-from timeline.posts.entities import Links, Post
+from timeline.posts.entities import NO_LINKS, Links, Post
 from timeline.posts.reading.records import Record, Stored, fields_of, record_from
 
 FRESH_FOR = 5  # seconds in which a page takes a post without reading it
@@ -37,16 +37,12 @@ made_of_users.append(_whole.clear)
 def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
     """Posts by id, from their hashes, as `record_from`. A post that was not changed since it was read last is the same
     object as then."""
-    before, new = _as_read.some(read), {}
-    found: dict[int, Record | None] = {}
-    for pid, stored in read.items():
-        kept, hashed = before.get(pid), hash((*stored,))
-        if kept is None or kept.hashed != hashed:
-            kept = new[pid] = _AsRead(hashed, record_from(pid, *fields_of(stored)))
-        found[pid] = kept.record
-    if new:
-        _as_read.put_all(new)
-    return found
+    hashed = dict(zip(read, map(hash, map(tuple, read.values())), strict=True))
+    kept = {pid: one for pid, one in _as_read.some(read).items() if one.hashed == hashed[pid]}
+    if len(kept) < len(read):
+        new = {pid: _AsRead(hashed[pid], record_from(pid, *fields_of(read[pid]))) for pid in read if pid not in kept}
+        kept |= _as_read.put_all(new)
+    return {pid: kept[pid].record for pid in read}
 
 
 def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict[int, Post]:
@@ -88,6 +84,8 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
             continue
         found[pid] = post
         links = post.links
+        if links is NO_LINKS:
+            continue
         if links.quote is not None:
             quotes[pid] = links.quote
         if links.repost_of is not None:

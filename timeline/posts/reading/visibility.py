@@ -5,10 +5,10 @@ rule of every page (`NotHidden`); it hides a post also where another post repost
 is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from accounts.users.entities import State, User
@@ -302,6 +302,9 @@ class AsksNothing:
         """Nothing to ask."""
 
 
+_author_and_answered = attrgetter("author.uid", "links.reply_to_user")
+
+
 class PostsToEveryone(AsksNothing):
     """What one user wrote to everyone: no replies to others. A thread of one's own is written to everyone. A foreign
     database may list other users' posts as theirs."""
@@ -309,16 +312,17 @@ class PostsToEveryone(AsksNothing):
     def __init__(self, author: int, shown_anyway: int | None) -> None:
         """`shown_anyway`: the id of the pinned post."""
         self._author = author
-        self._to = (None, author)
+        self._to_everyone = {(author, None), (author, author)}
         self._shown_anyway = shown_anyway
 
     def visible(self, posts: list[Post]) -> list[Post]:
-        author, to, anyway = self._author, self._to, self._shown_anyway
-        return [
-            post
-            for post in posts
-            if post.author.uid == author and (post.links.reply_to_user in to or post.pid == anyway)
-        ]
+        if self._to_everyone.issuperset(map(_author_and_answered, posts)):  # as on most profiles
+            return posts
+        return [post for post in posts if self._is_shown(post)]
+
+    def _is_shown(self, post: Post) -> bool:
+        is_shown_anyway = post.pid == self._shown_anyway and post.author.uid == self._author
+        return is_shown_anyway or _author_and_answered(post) in self._to_everyone
 
 
 class PostsBy(AsksNothing):
@@ -353,22 +357,19 @@ CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
 
 def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Result[dict[int, Acted]]:
     """By id, what `me` has done with those of these posts (at least one) on which they have acted. Three commands."""
-    members = [str(pid) for pid in pids]
-    asked = [pipe.zmscore(relation.truth(me), members) for relation in ACTED_ON]
-
-    def read() -> dict[int, Acted]:
-        liked, reposted, bookmarked = [scores.value for scores in asked]
-        return {
-            pid: Acted(like is not None, repost is not None, bookmark is not None)
-            for pid, like, repost, bookmark in zip(pids, liked, reposted, bookmarked, strict=True)
-            if like is not None or repost is not None or bookmark is not None
-        }
-
-    return Result(read)
+    texts = [*map(str, pids)]
+    asked = [pipe.among(relation.truth(me), texts) for relation in ACTED_ON]
+    return Result(lambda: _acted(*[{*found.value} for found in asked]))
 
 
-@dataclass(frozen=True, slots=True)
-class LatestActed:
+def _acted(liked: AbstractSet[str], reposted: AbstractSet[str], bookmarked: AbstractSet[str]) -> dict[int, Acted]:
+    """By id, what a viewer has done with all posts in these sets, which hold ids as text."""
+    return {
+        int(pid): Acted(pid in liked, pid in reposted, pid in bookmarked) for pid in {*liked, *reposted, *bookmarked}
+    }
+
+
+class LatestActed(NamedTuple):
     """What the viewer has liked, reposted and bookmarked last.
 
     A page can ask it before it knows which posts it has. Nobody acts on a post before it is published, so for most
@@ -396,24 +397,16 @@ class LatestActed:
         words = self.hidden.words
         if words is NO_WORDS:
             return self
-        return replace(self, hidden=self.hidden._replace(words=words._replace(besides=pid)))
+        return self._replace(hidden=self.hidden._replace(words=words._replace(besides=pid)))
 
     def on(self, pids: Iterable[int]) -> dict[int, Acted]:
         """By id, what the viewer has done with those of these posts on which they have acted."""
-        texts = {str(pid): pid for pid in pids}
-        liked, reposted, bookmarked = [
-            those.intersection(texts) for those in (self.liked, self.reposted, self.bookmarked)
-        ]
-        if not (liked or reposted or bookmarked):
-            return {}
-        return {
-            texts[text]: Acted(text in liked, text in reposted, text in bookmarked)
-            for text in liked | reposted | bookmarked
-        }
+        asked = {*map(str, pids)}
+        return _acted(self.liked & asked, self.reposted & asked, self.bookmarked & asked)
 
 
 NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)
-NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
+NOTHING_READ_MUTES_ASIDE = NOTHING_READ._replace(hidden=MUTES_ASIDE)
 
 
 def _latest_acted(where: Where, me: int, replies: Sequence[list[str]]) -> LatestActed:
@@ -444,5 +437,5 @@ def ask_latest_acted(pipe: Pipe, me: int | None) -> Reply[LatestActed] | Result[
 # Whom and what the viewer hides, for a page that asks what the viewer has done with each of its posts. Five commands.
 HIDDEN = Question(
     *LATEST_HIDDEN,
-    read=lambda me, replies: replace(NOTHING_READ, hidden=latest_hidden(me, replies, Where.EVERYWHERE)),
+    read=lambda me, replies: NOTHING_READ._replace(hidden=latest_hidden(me, replies, Where.EVERYWHERE)),
 )
