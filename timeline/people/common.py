@@ -11,8 +11,9 @@ from accounts.users.repository import ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import stored_ids
+from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Question, Reading, Result, scored, trip
+from retwis_site.store.replies import AboutUser, Question, Reading, Result, scored, trip
 from timeline.people.lists import KnownFollowers, ViewerRelation
 from timeline.posts.reading.visibility import HiddenPeople, LatestHidden
 from timeline.relations.relation import ask_among
@@ -130,8 +131,7 @@ _followers: Hints[int] = Hints(1 << 15)
 _following: Hints[int] = Hints(1 << 15)
 
 
-@dataclass(frozen=True, slots=True)
-class Mine:
+class Mine(NamedTuple):
     """The viewer's side of the profile of another user."""
 
     uid: int
@@ -182,33 +182,32 @@ def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, FollowsVers
 _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0, "WITHSCORES"), read=_follows)
 
 
+def _first(kind: OfId) -> list[AboutUser]:
+    return [("ZRANGE", key, 0, FORESEEN - 1) for key in (kind, f"{keys.unseen.word}:{kind.word}")]
+
+
 def _first_members(uid: int, replies: Sequence[Any]) -> dict[str, Members]:
-    followers, unseen_followers, following, unseen_following = replies
-    return {
-        keys.followers(uid): _members(followers, unseen_followers, FORESEEN),
-        keys.following(uid): _members(following, unseen_following, FORESEEN),
-    }
+    following, unseen, *followers = replies
+    found = {keys.following(uid): _members(following, unseen, FORESEEN)}
+    if followers:
+        found[keys.followers(uid)] = _members(followers[0], followers[1], FORESEEN)
+    return found
 
 
-# By key, the first followers of a user and the first whom they follow: of most users these are all.
-_FIRST_MEMBERS = Question(
-    *(
-        ("ZRANGE", key, 0, FORESEEN - 1)
-        for kind in (keys.followers, keys.following)
-        for key in (kind, f"{keys.unseen.word}:{kind.word}")
-    ),
-    read=_first_members,
-)
+# By key, the first whom a user follows, and the first followers: of most users these are all.
+_FIRST_FOLLOWING = Question(*_first(keys.following), read=_first_members)
+_FIRST_MEMBERS = Question(*_first(keys.following), *_first(keys.followers), read=_first_members)
 
 
 def ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
-    """Eleven commands; while no comparisons are cached, eight more, and two for each set that is foreseen to be
+    """Eleven commands; while no comparisons are cached, eight more at most, and two for each set that is foreseen to be
     large and the smaller one."""
     between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
     made = _compared.get((me, them))
     if made is not None:
         return Result(lambda: Mine(me, them, between.value, *own.value, made, {}))
-    mine, theirs = pipe.ask(_FIRST_MEMBERS, me), pipe.ask(_FIRST_MEMBERS, them)
+    has_many = (_followers.get(them) or 0) > FORESEEN  # then the first of them say nothing
+    mine, theirs = pipe.ask(_FIRST_MEMBERS, me), pipe.ask(_FIRST_FOLLOWING if has_many else _FIRST_MEMBERS, them)
     large = _ask_sets(pipe, _foreseen(me, them))
     return Result(lambda: Mine(me, them, between.value, *own.value, None, mine.value | theirs.value | large.value))
 

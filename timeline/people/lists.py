@@ -56,8 +56,7 @@ class KnownFollowers:
     others: InCommon
 
 
-@dataclass(frozen=True, slots=True)
-class ViewerRelation:
+class ViewerRelation(NamedTuple):
     """The viewer's relation to the owner of a profile."""
 
     is_me: bool = False
@@ -67,8 +66,7 @@ class ViewerRelation:
     known: KnownFollowers | None = None  # None without such followers
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileTexts:
+class ProfileTexts(NamedTuple):
     """The texts of a profile, and its header."""
 
     bio: str  # empty without one

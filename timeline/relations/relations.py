@@ -36,8 +36,7 @@ from timeline.relations.relation import (
 # ---- Numbers of follows and of shared users, and what a user hides.
 
 
-@dataclass(frozen=True, slots=True)
-class FollowCounts:
+class FollowCounts(NamedTuple):
     following: int
     followers: int
 

@@ -1,8 +1,8 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from itertools import filterfalse
 from math import inf
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from timeline.posts.reading.post_reader import (
     PostReader,
     ask_foreseen,
 )
-from timeline.posts.reading.records import Record
+from timeline.posts.reading.records import Record, cached_author
 from timeline.posts.reading.visibility import (
     HIDDEN,
     LatestActed,
@@ -96,8 +96,7 @@ class Numbers(NamedTuple):
     written: int | None  # posts, without reposts; None in a database of the official Retwis that was not adopted
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePage:
+class ProfilePage(NamedTuple):
     person: User
     about: ProfileTexts
     numbers: Numbers
@@ -141,8 +140,9 @@ def _ask_foreseen(
     if shown is None:
         return ask_latest_acted(pipe, me), NOT_FORESEEN
     all_posts = (*shown.pids, *shown.named)
-    known = cached(shown.named if me == them else all_posts)
-    posts = [pid for pid in all_posts if pid not in known or known[pid].author.uid == me or pid in fresh]
+    own = {pid for pid in shown.named if cached_author(pid) == me}  # such as one that this user has reposted
+    taken = cached(shown.named if me == them else all_posts).keys() - own.union(fresh)
+    posts = [*filterfalse(taken.__contains__, all_posts)]
     if me is None:
         return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
     up_to, people = _acted_unknown.get(me) or 0, (*shown.people, *foreseen_people(me, them))
@@ -181,11 +181,11 @@ def _of_tab(page: tuple[int, Tab], listed: list[int]) -> tuple[list[int], int]:
             left += listed[first:]
             break
         looked_at = listed[first : first + step]
-        if new := [pid for pid in looked_at if pid not in known]:
+        if new := {*looked_at} - known:
             records = cached_records(new)
             known.update(records)
             left_out |= _not_of_tab(page, records)
-        left += [pid for pid in looked_at if pid not in left_out] if left_out else looked_at
+        left += filterfalse(left_out.__contains__, looked_at)
     unknown = len({*left[:wanted]} - known)
     return left, wanted + min(unknown, SPARE)
 

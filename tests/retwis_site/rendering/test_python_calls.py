@@ -20,7 +20,7 @@ from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
 
-HOME, PROFILE, OWN_PROFILE, EVERYONE, HOME_OF_APP = 485, 570, 555, 505, 580
+HOME, PROFILE, OWN_PROFILE, EVERYONE, HOME_OF_APP = 485, 556, 550, 505, 580
 
 
 @pytest.fixture

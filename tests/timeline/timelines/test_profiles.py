@@ -117,6 +117,18 @@ def test_a_first_visit_reads_at_once_what_it_compares_of_large_sets(browser, acq
     assert "You both follow 210 people" in text_of(browser(carol).get("/@alice/"))
 
 
+def test_a_first_visit_does_not_read_the_first_of_many_followers(browser, acquainted, bob, carol, raw, round_trips):
+    raw.zadd("followers:1", {str(other): 1 for other in range(500, 700)})
+    browser(carol).get("/@alice/")  # the process learns how many
+    common._compared.clear()
+    read, *_ = round_trips(lambda: browser(bob).get("/@alice/")).round_trips
+    assert {one[1] for one in read.commands if one[0] == "ZRANGE"} >= {"followers:2", "following:1", "following:2"}
+    assert "followers:1" not in {one[1] for one in read.commands if one[0] == "ZRANGE"}
+    raw.zrem("followers:1", *map(str, range(500, 700)))
+    common._compared.clear()
+    assert "You and @Alice have 1 follower in common" in text_of(browser(carol).get("/@alice/"))
+
+
 def test_a_first_visit_compares_rightly_though_another_set_is_the_smaller_one_now(browser, alice, bob, carol, raw):
     for uid in (1, 2, 3):
         raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 200 + 10 * uid)})
