@@ -21,7 +21,7 @@ from accounts.community.acts import Answers, change_site
 from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Applications, Closed, Invitations, new_token, newcomers
 from accounts.signing_in import guards
-from accounts.signing_in.html import dismissed_by, done, form_page, not_done, typed
+from accounts.signing_in.html import done, form_page, name_of_announcement, not_done, typed
 from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
 from accounts.users.entities import NotSignedIn, Refused, Role, Sanction, User
 from accounts.users.repository import Users
@@ -380,12 +380,16 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
     return form_page(request, f"accounts/community/site/{template}", words)
 
 
-def keep_dismissed(me: User, name: str) -> None:
-    """The announcement of this name is not shown to this account again; what is no name changes nothing. Round trips of
-    `RateLimits.count`, and of `Users.write`. Raises TooOften."""
+def keep_dismissed(me: User, name: str) -> bool:
+    """The announcement that stands now is not shown to this account again. False, and nothing changes, when it has
+    another name: to note that of an old one would show the present one again. Round trips: one, and those of
+    `RateLimits.count` and of `Users.write`. Raises TooOften."""
     RateLimits(connect()).count(DISMISSALS, str(me.uid))
-    if named := dismissed_by(name):
-        Users(connect()).write(me.uid, {"dismissed": named})
+    site = answer(connect(), ask_stored_site)  # not a cached one: another process may have shown a newer one
+    stands = bool(site.announcement) and name == name_of_announcement(site)
+    if stands:
+        Users(connect()).write(me.uid, {"dismissed": name})
+    return stands
 
 
 @guards.open_to_frozen

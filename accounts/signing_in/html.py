@@ -50,11 +50,6 @@ def name_of_announcement(site: Site) -> str:
     return digest_of(f"{site.announcement}{site.announced}")[:16]
 
 
-def dismissed_by(typed: str) -> str:
-    """The name in the form of an announcement, as it is stored; empty for what is no name."""
-    return typed[:16] if typed.isalnum() else ""
-
-
 # ---- The banner that tells a frozen or hidden user so, on every page.
 
 

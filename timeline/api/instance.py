@@ -15,6 +15,7 @@ from accounts.media.decoder import MOST_PIXELS
 from accounts.signing_in.html import name_of_announcement
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import ask_how_many
+from retwis_site.exceptions import NotFound
 from retwis_site.identity import Site, ask_site
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
@@ -89,6 +90,7 @@ def _configuration() -> dict[str, Any]:
         "statuses": {
             "max_characters": LONGEST_POST,
             "max_media_attachments": MOST_PICTURES if settings.MEDIA_MEMORY else 0,
+            # Each character of an address counts, and no number says so. 0 would let apps count none of them.
             "characters_reserved_per_url": 23,
         },
         "accounts": {
@@ -232,7 +234,9 @@ def announcements(call: Call) -> object:
 
 
 def dismiss_announcement(call: Call) -> object:
-    keep_dismissed(call.viewer.require_user(), call.named["id"])
+    """Raises NotFound for another than the one that stands now, TooOften."""
+    if not keep_dismissed(call.viewer.require_user(), call.named["id"]):
+        raise NotFound
     return {}
 
 

@@ -196,7 +196,26 @@ def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, ra
     assert "We move on Sunday" in browser(bob).get("/timeline/").content.decode()
     raw.hset("site", "announcement", "We have moved")
     Memory.clear_all()
-    assert "We have moved" in member.get("/timeline/").content.decode()
+    page = member.get("/timeline/").content.decode()
+    assert "We have moved" in page
+    [newer] = re.findall(r'name="announcement" value="(\w+)"', page)
+    member.post("/announcement/dismiss/", {"announcement": newer})
+    member.post("/announcement/dismiss/", {"announcement": name})  # from a window that was opened before
+    assert raw.hget("user:1", "dismissed") == newer
+    assert "We have moved" not in member.get("/timeline/").content.decode()
+
+
+def test_an_announcement_is_dismissed_also_where_an_older_one_is_cached(member, raw):
+    """Another process may have shown the newer one."""
+    raw.hset("site", "announcement", "We have moved")
+    page = member.get("/timeline/").content.decode()
+    [newer] = re.findall(r'name="announcement" value="(\w+)"', page)
+    raw.hset("site", "announcement", "We move on Sunday")
+    Memory.clear_all()
+    assert "We move on Sunday" in member.get("/timeline/").content.decode()
+    raw.hset("site", "announcement", "We have moved")
+    member.post("/announcement/dismiss/", {"announcement": newer})
+    assert raw.hget("user:1", "dismissed") == newer
 
 
 def test_an_address_in_an_announcement_is_a_link(browser, raw):

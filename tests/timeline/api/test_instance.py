@@ -87,6 +87,22 @@ def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice, app):
     assert app.json("GET", "/api/v1/announcements", {"with_dismissed": "true"})[0]["read"]
 
 
+def test_the_dismissal_of_another_announcement_is_a_404_and_shows_none_again(raw, alice, app):
+    raw.hset("site", "announcement", "Old")
+    forget()
+    [old] = app.json("GET", "/api/v1/announcements")
+    raw.hset("site", "announcement", "New")
+    forget()
+    [new] = app.json("GET", "/api/v1/announcements")
+    app.json("POST", f"/api/v1/announcements/{new['id']}/dismiss")
+    for another in (old["id"], "anything", "0"):
+        assert app.ask("POST", f"/api/v1/announcements/{another}/dismiss").status_code == 404
+    assert raw.hget(f"user:{alice.user.uid}", "dismissed") == new["id"]
+    assert app.json("GET", "/api/v1/announcements") == []
+    raw.hdel("site", "announcement")
+    assert app.ask("POST", f"/api/v1/announcements/{new['id']}/dismiss").status_code == 404
+
+
 def test_what_the_site_has_not_is_an_empty_list(store, alice, app):
     for scope, addresses in instance.LISTS.items():
         for address in addresses:
