@@ -110,7 +110,13 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     try:
         if endpoint.needs_user and not viewer.secret:
             return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
-        found = endpoint.answer(Call(request, named, sent_by(request)))
+        call = Call(request, named, sent_by(request))
+        try:
+            found = endpoint.answer(call)
+        except (NotFound, Gone, NotShown, Invalid):
+            if endpoint.scope and viewer.secret:
+                viewer.require_user()  # what is refused before the token is looked at; else no round trip
+            raise
         if endpoint.needs_user:
             viewer.require_user()  # no round trip, but for an answer that asks nothing
     except NotSignedIn:

@@ -39,6 +39,24 @@ def test_an_ended_token_is_told_so_even_where_nobody_need_be_signed_in(store, al
         assert app.ask("GET", "/api/v1/timelines/public").status_code in (401, 431)
 
 
+def test_a_token_is_judged_before_what_it_asks_is_refused(store, alice, round_trips):
+    """An app shows "not found" for a 404, and logs in anew for a 401."""
+    ended, narrow, valid = App(), App(alice, "profile"), App(alice)
+    ended.client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {'0' * 32}1"
+    for address, refused in (
+        ("/api/v1/accounts/lookup", 404),
+        ("/api/v1/accounts/lookup?acct=nobody", 404),
+        ("/api/v1/accounts/lookup?acct=alice@other.example", 404),
+        ("/api/v1/timelines/public?limit=x", 422),
+        ("/api/v1/statuses/1/favourited_by?max_id=x", 422),
+    ):
+        found = [app.ask("GET", address).status_code for app in (ended, narrow, valid, App())]
+        assert found == [401, 403, refused, refused], address
+        assert len(round_trips(lambda at=address: valid.ask("GET", at)).round_trips) <= 2, address
+    assert App().ask("GET", "/api/v1/timelines/home?limit=x").status_code == 401
+    assert ended.ask("GET", "/api/v1/timelines/home?limit=x").status_code == 401
+
+
 @pytest.mark.parametrize(
     ("address", "scope"),
     [
