@@ -144,12 +144,11 @@ LONGEST_MUTE = 100 * 365 * 24 * 3600  # seconds
 
 
 def mute(call: Call) -> object:
-    """For `duration` seconds; 0: until it is undone."""
+    """For `duration` seconds; 0: until it is undone. Raises Invalid."""
     me, person, _blocks = _found(call)
     if person.uid == me.uid:
         raise Forbidden(_("You cannot mute yourself."))
-    given = call.sent.text("duration") or "0"
-    seconds = 0 if given == "0" else call.sent.number("duration", 1, LONGEST_MUTE)
+    seconds = min(call.sent.whole("duration"), LONGEST_MUTE)
     RateLimits(connect()).count(BLOCKS, str(me.uid))
     relations.Mutes(connect()).mute(me.uid, person.uid, time.time() // 1 + seconds if seconds else relations.FOREVER)
     return _now(me, person)

@@ -362,6 +362,9 @@ def test_a_mute_lasts_for_its_duration_and_includes_notices(store, raw, alice, b
     app.json("POST", f"/api/v1/accounts/{bob.user.uid}/mute", {"duration": "60"})
     assert raw.zscore(key, bob.user.uid) == 1_800_000_060
     assert not app.json("POST", f"/api/v1/accounts/{bob.user.uid}/unmute")["muting"]
+    for duration in ("-5", "x", "1.5"):
+        refused = app.ask("POST", f"/api/v1/accounts/{bob.user.uid}/mute", {"duration": duration})
+        assert (refused.status_code, raw.exists(key)) == (422, 0), duration
 
 
 @pytest.mark.parametrize("act", ["follow", "block", "mute"])
