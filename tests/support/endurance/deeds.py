@@ -375,15 +375,18 @@ def come_back(me):
 
 
 def dismiss(me):
-    """Dismiss the announcement that stands on every page. It is never shown to this account again."""
-    shown = re.search(r'name="announcement" value="([^"]+)"', me.get("/about/").page)
+    """Dismiss the announcement that stands on every page. It is never shown to this account again. A page may show the
+    one before it for some seconds, whose dismissal changes nothing."""
+    stands, page = me.crowd.announcement, me.get("/about/").page
+    shown = re.search(r'name="announcement" value="([^"]+)"', page)
     if shown is None:
         return
     sent = me.send("/announcement/dismiss/", announcement=shown[1])
-    if sent.ok:
+    is_present = stands is not None and stands in page and stands == me.crowd.announcement
+    if sent.ok and is_present:
         me.account.fields["dismissed"] = shown[1]
         assert shown[0] not in me.get("/about/").page or me.is_troubled, "a dismissed announcement is shown"
-    elif not sent.is_first:
+    elif sent.ok or not sent.is_first:
         me.account.fields["dismissed"] = None
 
 
