@@ -1,7 +1,7 @@
 """Advice on the settings of a server: it holds the only copy of the site, so it must not act as a cache."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from retwis_site.exceptions import StoreRefused, WrongClock
+from retwis_site.exceptions import NotDone, StoreRefused, WrongClock
 from retwis_site.store import embedded, keys, snowflake
 from retwis_site.store.client import Store, answers
 from retwis_site.store.ids import parse_id
@@ -35,19 +35,56 @@ class Advice:
 
 def advice(store: Store) -> list[Advice]:
     """What to change at each server, of several with its address; empty when nothing is wrong. One round trip a server
-    and one more; for a store without users two more a server. Raises StoreError."""
+    and one more; behind a proxy one more a server, and for a store without users two. Raises StoreError."""
     infos = store.info()
     found = [_advice(info) for info in infos]
     if len(infos) > 1:
         found = [_of_one(server, pieces) for server, pieces in zip(store.servers(), found, strict=True)]
-    return [*chain.from_iterable(found), *_unread_snapshots(store, infos)]
+    return [*chain.from_iterable(found), *lost_keys(store), *_unread_snapshots(store, infos)]
 
 
-def _of_one(server: Store, pieces: Iterator[Advice]) -> Iterator[Advice]:
+def _of_one(server: Store, pieces: Iterable[Advice]) -> Iterator[Advice]:
     """The same advice, with the address of the server in its text."""
     address = _address(server)
     where = address.get("path") or f"{address.get('host', 'localhost')}:{address.get('port', 6379)}"
     return (replace(piece, text=f"{where}: {piece.text}") for piece in pieces)
+
+
+FEWER = 5  # times fewer keys than a server has on average, behind a proxy: then it has lost its keys
+# Keys on average. With less, chance decides how many a server has: a proxy's hash, fnv1a_64, spreads short names badly.
+ENOUGH = 1000
+
+
+def lost_keys(store: Store) -> list[Advice]:
+    """The servers behind a proxy that came back without their keys, such as with an empty disk. No proxy notices that,
+    and what the other servers have looks like errors and orphans. One round trip a server; none without a proxy, since
+    a server that forgets its keys forgets its cluster, too. Raises StoreError."""
+    if settings.REDIS_TOPOLOGY != "twemproxy":
+        return []
+    servers = store.servers()
+    sizes = [server.dbsize() for server in servers]
+    average = sum(sizes) // len(sizes)
+    text = "The server has {} keys, of {} expected."
+    hint = (
+        "Stop the site. Give that server its files back, or restore a backup into empty servers. docs/scaling.md says "
+        "what to do when there is neither."
+    )
+    return [
+        piece
+        for server, size in zip(servers, sizes, strict=True)
+        if average >= ENOUGH and size * FEWER < average
+        for piece in _of_one(server, [Advice("retwis.W021", text.format(size, average), hint)])
+    ]
+
+
+def require_no_lost_keys(store: Store) -> None:
+    """For commands that remove what nothing explains: what explains it may come back. Round trips as for `lost_keys`.
+    Raises NotDone, StoreError."""
+    for piece in lost_keys(store):
+        raise NotDone(
+            f"Nothing was changed: this would remove what belongs to lost keys. {piece.text} {piece.hint} "
+            "To give them up: --accept-loss"
+        )
 
 
 def _advice(info: dict[str, Any]) -> Iterator[Advice]:

@@ -199,6 +199,12 @@ def add_source(parser: CommandParser, such: str) -> None:
     parser.add_argument("--from", dest="source", required=True, metavar="URL[,URL...]", help=says)
 
 
+def add_accept_loss(parser: CommandParser) -> None:
+    """The argument --accept-loss, for commands that refuse while a server has lost its keys."""
+    says = "also when a server behind the Twemproxy has lost its keys: what belonged to them is removed"
+    parser.add_argument("--accept-loss", action="store_true", help=says)
+
+
 def urls_of(source: str) -> list[str]:
     """The addresses that --from names, with commas between them, or that standard input has in its first line."""
     return topology.split(_first_line() if source == "-" else source)

@@ -17,7 +17,8 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
 from retwis_site.maintenance.filling import Copy, StoreComparison, connect_source, is_used
-from retwis_site.management.base import NounCommand, StoreCommand, add_source, number, urls_of
+from retwis_site.maintenance.server_advice import require_no_lost_keys
+from retwis_site.management.base import NounCommand, StoreCommand, add_accept_loss, add_source, number, urls_of
 from retwis_site.rendering.dates import unix
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
@@ -227,8 +228,11 @@ class Cleanup(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+        add_accept_loss(parser)
 
     def run(self, store: Store, **options: Any) -> None:
+        if not (options["dry_run"] or options["accept_loss"]):
+            require_no_lost_keys(store)
         if examine_all(store) is StoreState.FOREIGN:
             self.say(FOREIGN)
             return
@@ -256,7 +260,12 @@ class Upgrade(StoreCommand):
         "in the key `schema`. Stop the site first. After a crash, run it again. A second run changes nothing."
     )
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_accept_loss(parser)
+
     def run(self, store: Store, **options: Any) -> None:
+        if not options["accept_loss"]:  # `schema` may be one of these keys: then the store looks like an older one
+            require_no_lost_keys(store)
         state = examine_all(store)
         if state is StoreState.FOREIGN:
             raise CommandError(FOREIGN)

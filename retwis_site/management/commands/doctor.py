@@ -12,8 +12,8 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.worker import worker_advice
 from retwis_site.maintenance.examination import Census, DoctorReport, Examination, inconsistencies, orphans
-from retwis_site.maintenance.server_advice import Advice, advice, clock_advice, ids_ahead
-from retwis_site.management.base import StoreCommand
+from retwis_site.maintenance.server_advice import Advice, advice, clock_advice, ids_ahead, require_no_lost_keys
+from retwis_site.management.base import StoreCommand, add_accept_loss
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import StoreState, examine
@@ -34,6 +34,7 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--fix", action="store_true", help="fix the errors, and remove the orphans")
+        add_accept_loss(parser)
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
         parser.add_argument(
             "--fail-on",
@@ -43,6 +44,8 @@ class Command(StoreCommand):
         )
 
     def run(self, store: Store, **options: Any) -> None:
+        if options["fix"] and not options["accept_loss"]:
+            require_no_lost_keys(store)
         report = self._report(store, options["fix"])
         if options["json"]:
             self.stdout.write(json.dumps(report.as_json(), indent=2))
