@@ -135,18 +135,20 @@ def _state(use: Use | None, since: float) -> MarkState:
 
 
 def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
-    """Some still show it. Those users of whom nothing does no longer have it, also who has uploaded it and shown it
-    nowhere. One round trip; none when all do."""
-    ended = {
-        mark
-        for mark, state in marks.items()
-        if state is MarkState.ENDED or (state is MarkState.LAPSED and mark.kind == UPLOAD)
-    }
+    """Some still show it. The users of whom nothing does no longer have it; nor do those who uploaded it, and showed it
+    nowhere for a day. One round trip; none when all do."""
+    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED or _is_left((mark, state))}
     with store.pipeline() as pipe:
         for mark in ended:
             pipe.zrem(keys.media_users(digest), str(mark))
         for uid in {mark.uid for mark in ended} - {mark.uid for mark in marks.keys() - ended}:
             pipe.zrem(keys.media_of(uid), digest)
+
+
+def _is_left(one: tuple[Mark, MarkState]) -> bool:
+    """Whether a mark is of an upload that nothing came to show in a day."""
+    mark, state = one
+    return mark.kind == UPLOAD and state is MarkState.LAPSED
 
 
 def _remove(store: Store, digest: str, uids: set[int]) -> None:
@@ -382,6 +384,15 @@ class PictureChecks(Searcher):
             ),
             Check("pictures that nothing shows", (keys.media_info,), self._suspected, self._unshown),
             self._check_of(
+                "old uploads of pictures that others show",
+                keys.media_users,
+                self._left,
+                "{0} has one",
+                lambda key: settle_picture(self._store, _digest_in(key)),
+                read=names_alone,
+                jobs=_jobs,
+            ),
+            self._check_of(
                 "pictures of users that are not there", keys.media_of, self._unknown(lambda row: row[1]), read=rows
             ),
             self._check_of("sizes of pictures that are not there", keys.media_sizes, self._unknown(str)),
@@ -461,6 +472,11 @@ class PictureChecks(Searcher):
             Finding(key, partial(settle_picture, self._store, _digest_in(key)))
             for key in still_there(self._store, unshown, str)
         ]
+
+    def _left(self, names: Sequence[str]) -> list[str]:
+        """Those of these keys that have an old upload of a picture that others show. Two round trips."""
+        marks = marks_of(self._store, [_digest_in(name) for name in names])
+        return [name for name in names if is_used(one := marks[_digest_in(name)]) and any(map(_is_left, one.items()))]
 
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])

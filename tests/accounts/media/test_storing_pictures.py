@@ -200,6 +200,21 @@ def test_cleanup_removes_what_killed_processes_have_left(post, raw, capsys):
     assert {key for key in before if red in key} <= {*raw.keys("*")}
 
 
+def test_cleanup_forgets_old_uploads_of_what_another_person_shows(pictures, post, bob, carol, raw, capsys):
+    """An earlier version left them without a job."""
+    red, old = decoded_picture(), {"upload:2:0": int(time.time()) - 25 * 3600}
+    pictures.add(2, red)
+    pictures.add(3, red)  # of today
+    raw.zadd(f"media_users:{red.digest}", old)
+    raw.delete("outbox")
+    [found] = report_of(capsys)[1]["debris"]
+    assert found["check"] == "old uploads of pictures that others show"
+    call_command("cleanup", verbosity=0)
+    assert (raw.zcard("media_of:2"), raw.zcard("media_of:3")) == (0, 1)
+    assert {*raw.zrange(f"media_users:{red.digest}", 0, -1)} == {f"post:1:{post}", "upload:3:0"}
+    assert raw.exists(f"media:{red.digest}")
+
+
 def test_doctor_keeps_what_a_post_shows_and_drops_what_is_not_there(post, raw, capsys):
     red = decoded_picture().digest
     raw.delete(f"media_users:{red}")

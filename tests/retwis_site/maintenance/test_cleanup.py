@@ -81,6 +81,8 @@ def add_orphans(raw):
     raw.set(f"media:{'a' * 40}-600", "a file")
     raw.zadd(f"media_users:{'b' * 40}", {"post:1:1": LONG_AGO})
     raw.hset(f"media_info:{'c' * 40}", "width", 9)
+    raw.hset(f"media_info:{'e' * 40}", "width", 9)
+    raw.zadd(f"media_users:{'e' * 40}", {"upload:1:0": LONG_AGO, "post:2:9": time.time()})  # which may still come
     for key in ("media_of:1", "media_sizes"):
         raw.zadd(key, {"d" * 40: 9})
     raw.set("lease:gone", "a worker")
@@ -99,6 +101,7 @@ invitations by users who are gone: 1 found, {1}
 files of pictures that are not known: 1 found, {1}
 marks of pictures that are not known: 1 found, {1}
 pictures that nothing shows: 1 found, {1}
+old uploads of pictures that others show: 1 found, {1}
 pictures of users that are not there: 1 found, {1}
 sizes of pictures that are not there: 1 found, {1}
 stale entries in auths: 2 found, {2}
@@ -154,7 +157,8 @@ def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     assert 0 < site.ttl("lease:gone") <= 60
     assert site.hget("damaged:post:60", "body") == "Never sent"
     assert 0 < site.ttl("damaged:post:60") <= 30 * 24 * 3600
-    site.delete("lease:gone", "tags", *site.keys("damaged:*"))
+    assert site.zrange(f"media_users:{'e' * 40}", 0, -1) == ["post:2:9"]
+    site.delete("lease:gone", "tags", *site.keys("damaged:*"), *site.keys(f"media_*:{'e' * 40}"))
     after = everything(site)
     for key in ("posts:1", "timeline"):  # padding may replace a dead id
         after[key] = [entry for entry in after[key] if entry != "x"]
