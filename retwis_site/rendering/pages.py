@@ -270,11 +270,12 @@ def error_page(
     login_at: str = "",
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends these fields again, and no cache keeps it.
+    What is gone takes no form any more, so a 410 shows the texts among them, to copy.
     `undone_at`: the address of a page on which the viewer can change that. `login_at`: that of the login, beside the
     form. Apps get JSON with the text."""
     if apps.is_of_app(request):
         return apps.refusal(status, text)
-    has_form = bool(kept) or (status == 503 and request.method == "POST")
+    has_form = (bool(kept) and status != 410) or (status == 503 and request.method == "POST")
     fields = [*(kept or []), *(_way_back(request, kept or []) if has_form else [])]
     context = {"status": status, "title": title, "text": text, "kept": fields, "has_form": has_form}
     context |= {"foreign": _is_foreign(request), "uploads": is_upload(request.META)}
@@ -314,7 +315,7 @@ def page_of_exception(request: HttpRequest, exception: Exception) -> HttpRespons
     if isinstance(exception, NotFound):
         return not_found(request, exception)
     if isinstance(exception, Gone):
-        return error_page(request, 410, str(exception.title), str(exception.message))
+        return error_page(request, 410, str(exception.title), str(exception.message), kept_fields(request))
     if isinstance(exception, NotShown):
         match, undone_at = request.resolver_match, ""
         if exception.undone_at and match:
@@ -413,4 +414,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     text = _("There was an error on our side. It was logged. Please try again.")
-    return error_page(request, 500, _("Something went wrong"), text)
+    # What has failed before the check of the token may have been the reading of the form.
+    kept = kept_fields(request) if getattr(request, "csrf_processing_done", False) else []
+    return error_page(request, 500, _("Something went wrong"), text, kept)

@@ -17,12 +17,14 @@ from accounts.joining.joining import Invitations
 from accounts.media.decoding import Shape
 from accounts.media.repository import Pictures
 from accounts.recovery.codes import ResetLinks
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support import second_factors
 from tests.support.apps import App, token_of
 from tests.support.http.forms import Forms
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, log_in
 from tests.support.pictures import picture_file, uploaded
 from tests.support.stores.seam import broken_store
@@ -238,3 +240,43 @@ def test_a_picture_that_nobody_chose_is_not_asked_for_again(member):
         failed = member.post("/settings/", body, content_type="multipart/form-data; boundary=x").content.decode()
     assert "I bake.</textarea>" in failed
     assert "kept_picture" not in failed
+
+
+@pytest.mark.parametrize(
+    ("address", "field", "label"),
+    [
+        ("/@alice/1/edit/", "body", "Your post"),
+        ("/@bob/2/report/", "note", "What should the moderators know?"),
+        ("/@carol/report/", "note", "What should the moderators know?"),
+        ("/moderation/people/carol/", "reason", "Reason"),
+    ],
+)
+def test_a_text_about_what_is_gone_can_be_copied_and_is_not_sent_again(
+    store, raw, member, alice, bob, carol, address, field, label
+):
+    Roles(store).give(ALICE, Role.ADMIN)
+    for pid, uid in enumerate((ALICE, BOB), start=1):
+        Posts(store).publish(uid, NewPost("Hello"), str(pid))
+        Posts(store).delete(uid, pid)
+    AccountDeletion(store).delete(carol.user, carol.secret)
+    page = page_of(member.post(address, {field: "A <long> thought"}), 410)
+    assert f'<label for="kept_{field}">{label}</label>' in page
+    assert "readonly>\nA &lt;long&gt; thought</textarea>" in page
+    assert "Send it again" not in page
+    assert "textarea" not in page_of(member.post(address, {field: ""}), 410)
+    assert "textarea" not in page_of(member.get(address), 410)
+
+
+def test_a_fault_of_the_site_loses_no_text(raw, member, alice, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    sent = {"body": "A long thought", "token": "t"}
+    member.raise_request_exception = False
+    with monkeypatch.context() as faulty:
+        faulty.setattr(Posts, "publish", fail)
+        failed = page_of(member.post("/post/", sent, headers={"origin": "http://testserver"}), 500)
+    [form] = Forms(failed.partition('<main id="main"')[2], "/post/").found
+    assert dict(without_token(form.fields)) == sent
+    member.post(form.action, urlencode(form.fields), content_type=FORM)
+    assert raw.hget("post:1", "body") == "A long thought"
