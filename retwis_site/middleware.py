@@ -229,7 +229,10 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
     """400 for a Host that no site can have, 431 for a header that is too long; None for a head that is accepted.
 
     Cookies with many escapes count as none, before anything parses them: for these, Python before 3.11.10 and 3.12.6
-    takes as many steps as their length squared, and 60 KB would stop a worker for half a minute."""
+    takes as many steps as their length squared, and 60 KB would stop a worker for half a minute.
+
+    Cookies that are too long are not of this site: another one of its domain has set them. Each page would be a 431, so
+    the browser is asked to delete them. Browsers do that over HTTPS, and on localhost."""
     if request.META.get("HTTP_COOKIE", "").count("\\") > MOST_ESCAPES:
         request.META["HTTP_COOKIE"] = ""
     if not _is_possible(request.META.get("HTTP_HOST", "")):
@@ -239,7 +242,10 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
         if value.__class__ is str and len(value) > LONGEST_HEADER and name.startswith("HTTP_"):
             with translation.override(language_of(request)):
                 text = _("Your browser sent a header that is too long. Delete the cookies of this site and try again.")
-                return _refused(request, 431, _("Too large"), text)
+                refusal = _refused(request, 431, _("Too large"), text)
+                if name == "HTTP_COOKIE":
+                    refusal["Clear-Site-Data"] = '"cookies"'
+                return refusal
     return None
 
 

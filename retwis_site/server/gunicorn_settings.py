@@ -16,6 +16,7 @@ with ending_in_one_line():
 worker_class = "gthread"
 # Each request of `Feature.slow_views` waits in a thread, so there are more threads than such requests.
 threads = 96
+limit_request_field_size = 32 * 1024  # the site refuses more than LONGEST_HEADER: it has such cookies deleted
 umask = 0o007  # the proxy's group may connect to a unix socket, other users may not: they would choose an address
 worker_tmp_dir = "/dev/shm"  # noqa: S108  for the sign of life of each worker: a slow disk must not delay it
 control_socket_disable = True

@@ -190,6 +190,15 @@ def test_a_form_over_the_limit_is_refused(machine):
         assert connection.recv(4096).startswith(b"HTTP/1.1 413")
 
 
+def test_cookies_of_another_site_that_are_too_long_reach_the_site_which_has_them_deleted(machine):
+    """nginx and gunicorn alone would refuse them from 8 KiB on, and each page, until somebody deletes them by hand."""
+    cookies = "; ".join(f"other{number}={'x' * 3900}" for number in range(5))
+    for sent, status in ((cookies[:12_000], 200), (cookies, 431)):
+        answer = exchange(machine, f"GET / HTTP/1.1\r\nHost: {HOST}\r\nCookie: {sent}\r\nConnection: close\r\n\r\n")
+        assert answer.startswith(f"HTTP/1.1 {status} ")
+        assert ('Clear-Site-Data: "cookies"' in answer) is (status == 431)
+
+
 def test_an_address_with_too_many_requests_is_refused_and_others_are_not(machine):
     requests = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n\r\n" * 199
     last = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
