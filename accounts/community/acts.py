@@ -1,7 +1,7 @@
 """What staff does besides sanctions, each with its line in the log: answers to applications, the site's own words,
 pictures that are removed, those that may be uploaded again, and roles. And what staff may know of a person."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +18,7 @@ from accounts.users.repository import NO_SANCTION, Users, forget, is_deleted, ro
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
+from retwis_site.store.chunks import newest_below
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_digest, stored_time
 
@@ -428,8 +429,9 @@ class StaffNotes(Repository):
         if is_deleted(self._store.hget(keys.user(uid), "deleted")):
             self._store.unlink(keys.staff_notes(uid))
 
-    def about(self, uid: int) -> Sequence[Act]:
-        """The newest notes about a person; `reason` has the text. One round trip."""
+    def about(self, uid: int, before: int | None = None) -> tuple[list[Act], int | None]:
+        """The newest notes about a person, or those before this moment in unix milliseconds; `reason` has the text.
+        Then the `before` of the older ones; None on the last page. Two round trips at most."""
         key = keys.staff_notes(uid)
-        lines = self._store.zrevrange(key, 0, NOTES_SHOWN - 1)
-        return [note for line in lines if (note := read_act(key, line)) is not None]
+        rows, older = newest_below(self._store, [key], before, NOTES_SHOWN)
+        return [note for line, _at in rows if (note := read_act(key, line)) is not None], older

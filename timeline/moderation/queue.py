@@ -262,14 +262,12 @@ class NamedAct(NamedTuple):
     by_command: bool  # the operator did it
 
 
-def about_person(store: Store, uid: int) -> dict[str, Any]:
+def about_person(store: Store, uid: int, notes_before: int | None = None) -> dict[str, Any]:
     """The name of a person, what staff has done about them and noted, and the newest reports about them: `reports`,
-    each with its decision in words, and `open`, what of it waits for one. Six round trips."""
-    reports, acts, notes = (
-        Reports(store).about(uid, REPORTS_SHOWN),
-        Log(store).about(uid),
-        StaffNotes(store).about(uid),
-    )
+    each with its decision in words, and `open`, what of it waits for one. `older_notes`: `notes_before` of more notes.
+    Six round trips, and one more where there are older notes."""
+    reports, acts = Reports(store).about(uid, REPORTS_SHOWN), Log(store).about(uid)
+    notes, older_notes = StaffNotes(store).about(uid, notes_before)
     shown = named(store, [*acts, *notes])
     return {
         "name": answer(store, ask_names, {uid})[uid],
@@ -277,6 +275,7 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
         "open": grouped(one for one in reports if one.decision is None),
         "acts": shown[: len(acts)],
         "notes": shown[len(acts) :],
+        "older_notes": older_notes,
     }
 
 

@@ -332,10 +332,12 @@ def new(request: RetwisRequest, me: User) -> HttpResponse:
 @staff_required
 @for_forms
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
-    """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
-    `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
-    `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser; AccountDeleted: nothing of it would stay."""
-    store, before = connect(), post_cursor(request.GET.get("before"))
+    """What staff knows of a person, with their newest posts, or those below `before`; and the newest notes, or those
+    before `notes`. What staff does: `act` is `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that
+    sets a new password), `delete` (each `post`), `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser;
+    AccountDeleted: nothing of it would stay."""
+    store = connect()
+    before, notes_before = (post_cursor(request.GET.get(name)) for name in ("before", "notes"))
     record = person_record(store, username)
     if record.deleted is not None:
         raise AccountDeleted(username)
@@ -364,7 +366,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 return response
             link, form = request.build_absolute_uri(link), make(None)
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
-    context |= _forms(place, form) | queue.about_person(store, them.uid) | posts
+    context |= _forms(place, form) | queue.about_person(store, them.uid, notes_before) | posts
     context["posts"] = [(one, one in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}

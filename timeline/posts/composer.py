@@ -121,6 +121,7 @@ class PostForm(forms.Form):
     reply_to = PostIdField()
     quote = PostIdField()
     sensitive = forms.BooleanField(required=False)
+    alone = forms.BooleanField(required=False)  # a button: without the posts that it answers and quotes
 
     def __init__(self, *args: Any, pictures: Sequence[Picture] = (), **kwargs: Any) -> None:
         """`pictures`: those that the post has by now, also those that were just uploaded."""
@@ -144,6 +145,12 @@ class PostForm(forms.Form):
     def clean_token(self) -> str:
         """The form's token; a new one for a client that sends none."""
         return self.cleaned_data["token"] or new_token()
+
+    def clean(self) -> None:
+        if self.cleaned_data.get("alone"):
+            for name in ("reply_to", "quote"):
+                self.errors.pop(name, None)
+                self.cleaned_data[name] = None
 
     @property
     def new_post(self) -> NewPost:

@@ -101,7 +101,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         messages.success(request, _("Posted."), extra_tags="posted")
         if not all(one.alt or one.digest in request.POST.getlist("media") for one in pictures):  # no form has said it
             messages.info(request, _("A picture has no description. Edit the post to add one."))
-        composer.forget_draft(request, response, me.uid, post.reply_to, post.quote)
+        composer.forget_draft(request, response, me.uid, *_named_in_form(request))
         note_changed(request, response, post.reply_to, post.quote)  # they have other numbers
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
@@ -149,9 +149,14 @@ def discard(request: RetwisRequest) -> HttpResponse:
     """Throw away what the composer holds. No round trip."""
     messages.success(request, _("Discarded."))
     response = HttpResponseRedirect(_where_one_was(request))
-    written_by, reply_to, quote = (parse_id(request.POST.get(name, "")) for name in ("as", "reply_to", "quote"))
-    composer.forget_draft(request, response, written_by, reply_to, quote)
+    written_by = parse_id(request.POST.get("as", ""))
+    composer.forget_draft(request, response, written_by, *_named_in_form(request))
     return response
+
+
+def _named_in_form(request: RetwisRequest) -> list[int | None]:
+    """The ids of the posts that a form answers and quotes, also when it is posted alone."""
+    return [parse_id(request.POST.get(name, "")) for name in ("reply_to", "quote")]
 
 
 def _named(pid: str | None) -> int | None:
@@ -183,7 +188,10 @@ def _where_one_was(request: RetwisRequest) -> str:
 
 
 def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
-    """The page that has the form. After a reply: the reply in the thread that is open, or on its own page."""
+    """The page that has the form. After a reply: the reply in the thread that is open, or on its own page. Of a post
+    that was posted alone: its own page, since nobody sees what it answered."""
+    if "alone" in request.POST:
+        return reverse("post", args=[me.username, pid])
     if post.reply_to is None:
         return _where_one_was(request)
     page = guards.page_of_form(request)

@@ -247,6 +247,9 @@ def test_a_suspended_user_whose_appeal_was_refused_reads_what_still_saves_the_ac
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     assert "unless this is lifted or you have appealed." in page_of(log_in(client), 403)
     Sanctions(store).appeal(BOB, "It was a quotation.")
+    page = page_of(log_in(client), 403)
+    assert "The account is not deleted before your appeal is decided." in page
+    assert "you have appealed" not in page
     Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
     assert "deleted permanently, unless this is lifted.</p>" in page_of(log_in(client), 403)
 

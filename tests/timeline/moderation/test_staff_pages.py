@@ -1,6 +1,5 @@
 """The pages of staff: reports are decided, appeals are answered, and for all others they do not exist."""
 
-import json
 import re
 import time
 
@@ -547,27 +546,6 @@ def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_re
     log = staff.get("/moderation/log/").content.decode()
     assert f'Post deleted · <a href="{way}">A post by @bob</a>' in log
     assert ("Buy!" if is_reported else "Buy more!") in staff.get(way).content.decode()
-    assert not any(doctor_findings(capsys)[0].values())
-
-
-def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
-    staff, browser, site, bob, carol, store, raw, capsys
-):
-    address = "/moderation/people/bob/"
-    assert staff.post(address, {"act": "note", "note": ""}).status_code == 422
-    staff.post(address, {"act": "note", "note": "Was <warned> before."})
-    [(line, score)] = raw.zrange("staff_notes:2", 0, -1, withscores=True)
-    note = json.loads(line)
-    assert (note["what"], note["by"], note["reason"], note["at"]) == ("note", CAROL, "Was <warned> before.", score)
-    assert re.search(r"Was &lt;warned&gt; before.*by @carol", staff.get(address).content.decode(), re.S)
-    assert "warned" in staff.get(f"/moderation/reports/{site.rid}/").content.decode()
-    assert [act.what for act in Log(store).page().acts] == ["role:moderator"]  # a note is no act
-    assert b"warned" not in b"".join(browser(bob).get("/settings/download/").streaming_content)
-    AccountDeletion(store).delete(bob.user, bob.secret)
-    drain(store, "worker")
-    assert not raw.exists("staff_notes:2")
-    StaffNotes(store).add(BOB, CAROL, "Too late")
-    assert not raw.exists("staff_notes:2")
     assert not any(doctor_findings(capsys)[0].values())
 
 

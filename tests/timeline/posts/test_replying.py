@@ -148,6 +148,39 @@ def test_a_refused_answer_keeps_the_text_and_says_why(browser, alice, bob, store
     assert raw.keys("post:*") == ["post:1"]
 
 
+@pytest.mark.parametrize("field", ["reply_to", "quote"])
+@pytest.mark.parametrize("pid", ["1", "99", "x"])
+def test_a_refused_answer_can_be_posted_without_what_it_answers(browser, alice, bob, store, raw, field, pid):
+    publish(store, 1)
+    Posts(store).delete(1, 1)
+    client, form = browser(bob), {"body": "My long thought", field: pid, "token": "t"}
+    assert 'name="alone"' in page_of(client.post("/post/", form), 422)
+    answer = client.post("/post/", {**form, "alone": "1"}, headers={"referer": "http://testserver/@alice/1/"})
+    assert answer["Location"] == "/@bob/2/"  # the page that had the form has gone
+    assert raw.hget("post:2", "body") == "My long thought"
+    assert not any(links(raw, 2).values())
+
+
+def test_a_form_that_nothing_refuses_offers_no_post_without_what_it_answers(browser, alice, bob, store, raw):
+    publish(store, 1)
+    client = browser(bob)
+    assert 'name="alone"' not in page_of(client.post("/post/", {"body": "", "reply_to": "1", "token": "t"}), 422)
+    assert 'name="alone"' not in page_of(client.get("/compose/?reply_to=1"))
+
+
+@pytest.mark.parametrize("field", ["reply_to", "quote"])
+def test_the_draft_of_an_answer_goes_when_it_is_posted_alone(browser, client, alice, bob, store, raw, field):
+    """The login expired, the text waited in a draft, and what it answers was deleted meanwhile."""
+    publish(store, 1)
+    form = {"body": "My long thought", field: "1", "token": "t", "as": "2"}
+    client.post("/post/", form)
+    Posts(store).delete(1, 1)
+    client.cookies.update(browser(bob).cookies)
+    assert "My long thought" in page_of(client.get(f"/compose/?{field}=1"))
+    client.post("/post/", {**form, "alone": "1"})
+    assert client.get(f"/compose/?{field}=1").status_code == 404
+
+
 # ---- in files
 
 
