@@ -351,7 +351,9 @@ const answers = new WeakMap(); // by card: the composer that was opened below it
 function openAnswer(card, form, takesFocus) {
   card.after(form);
   upgrade();
-  if (takesFocus) form.elements.body.focus();
+  if (!takesFocus) return;
+  form.elements.body.focus();
+  form.scrollIntoView({ block: "nearest" }); // with its buttons, which the focus shows
 }
 
 const closeAnswer = (form) => new DocumentFragment().append(form); // `form.remove` is a button once it has a picture

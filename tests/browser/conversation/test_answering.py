@@ -49,6 +49,15 @@ def test_the_reply_link_opens_a_composer_below_the_card(page, raw, answered):
     assert raw.zcard(f"replies_to:{pid}") == 1
 
 
+def test_a_composer_below_the_last_card_of_the_window_comes_into_view(page, answered):
+    card = post(page, answered[0])
+    box = card.bounding_box()
+    page.set_viewport_size({"width": 1280, "height": max(420, int(box["y"] + box["height"] + 20))})
+    card.get_by_role("link", name=REPLY).click()
+    expect(answer_box(page)).to_be_focused()
+    expect(page.get_by_role("button", name="Reply", exact=True)).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.parametrize("path", ["/timeline/", "/@{author}/", "/search/?q=answer", "/@{author}/{pid}/"])
 def test_on_a_phone_it_is_as_wide_as_the_window(window, store, raw, alice, bob, path):
     pid = publish(raw, store, alice, "Answer me")
