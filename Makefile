@@ -56,6 +56,7 @@ test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 # What differs from one kind of store, and one server, to another. That a cluster keeps no order of commands is tested
 # in `make test`: there each round trip is taken apart.
 TALKING := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/maintenance/test_moving.py \
+	tests/retwis_site/maintenance/test_lost_servers.py \
 	tests/protocols/test_own_writes.py tests/timeline/posts/test_posting.py tests/timeline/timelines/test_home_timeline.py \
 	tests/accounts/signing_in/test_signing_in.py tests/accounts/users/test_removal.py
 test-topologies: $(VENV)/.installed-test
