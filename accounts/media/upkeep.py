@@ -137,7 +137,7 @@ def _state(use: Use | None, since: float) -> MarkState:
 def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
     """Some still show it. The users of whom nothing does no longer have it; nor do those who uploaded it, and showed it
     nowhere for a day. One round trip; none when all do."""
-    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED or _is_left((mark, state))}
+    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED or _is_left(mark, state)}
     with store.pipeline() as pipe:
         for mark in ended:
             pipe.zrem(keys.media_users(digest), str(mark))
@@ -145,9 +145,8 @@ def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) ->
             pipe.zrem(keys.media_of(uid), digest)
 
 
-def _is_left(one: tuple[Mark, MarkState]) -> bool:
+def _is_left(mark: Mark, state: MarkState) -> bool:
     """Whether a mark is of an upload that nothing came to show in a day."""
-    mark, state = one
     return mark.kind == UPLOAD and state is MarkState.LAPSED
 
 
@@ -475,12 +474,19 @@ class PictureChecks(Searcher):
 
     def _left(self, names: Sequence[str]) -> list[str]:
         """Those of these keys that have an old upload of a picture that others show. Two round trips."""
-        marks = marks_of(self._store, [_digest_in(name) for name in names])
-        return [name for name in names if is_used(one := marks[_digest_in(name)]) and any(map(_is_left, one.items()))]
+        return [
+            name
+            for name, marks in self._marks(names)
+            if is_used(marks) and any(_is_left(mark, state) for mark, state in marks.items())
+        ]
 
     def _unused(self, names: Sequence[str]) -> list[str]:
-        marks = marks_of(self._store, [_digest_in(name) for name in names])
-        return [name for name in names if not is_used(marks[_digest_in(name)])]
+        return [name for name, marks in self._marks(names) if not is_used(marks)]
+
+    def _marks(self, names: Sequence[str]) -> Iterator[tuple[str, dict[Mark, MarkState]]]:
+        """What the marks of the pictures say to which these keys belong."""
+        found = marks_of(self._store, [_digest_in(name) for name in names])
+        return ((name, found[_digest_in(name)]) for name in names)
 
 
 def _ask_unknown(pipe: Pipe, digest: str) -> Result[bool]:
