@@ -16,6 +16,7 @@ from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletio
 from accounts.users.names import NameIndex, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, is_deleted, new_secret, spellings
 from retwis_site.features import account_sets
+from retwis_site.jobs.lease import LeasedStore
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Searcher, confirmed, looking
@@ -381,7 +382,7 @@ class DeletedAccountChecks(Searcher):
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
-        claim = Claim(self._store, job.name, attempt=1, turn=inf)
+        claim = Claim(LeasedStore(self._store, inf), job.name, attempt=1, turn=inf)
         finish_deletion(self._store, claim)
         claim.outbox.done(job.name)  # not `job.done()`: the lease of its owner has ended long ago
 

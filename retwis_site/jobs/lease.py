@@ -18,37 +18,27 @@ from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.store.client import Store
 
 
-class Lease:
-    """The right of this process to write for a job."""
+class LeasedStore(Store):
+    """A store for what is written for a job. After the lease each command raises LeaseEnded, and is not sent."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, store: Store, seconds: float) -> None:
+        """`seconds`: the lease, from now on; infinite where no other process may have the job."""
+        super().__init__(store.transport)
+        self.gate = store.gate
+        self._whole = store
         self._ends = time.monotonic() + seconds
 
     @contextmanager
     def renewed(self, seconds: float) -> Iterator[None]:
-        """The block renews it in the store. Then it ends so many seconds after the block began: the process may be
-        stopped as soon as the store knows."""
+        """The block renews the lease in the store. Then it ends so many seconds after the block began: the process may
+        be stopped as soon as the store knows."""
         ends = time.monotonic() + seconds
         yield
-        self._ends = ends
+        self._ends = max(self._ends, ends)
 
     def require(self) -> None:
-        """Raises LeaseEnded when it has ended."""
         if time.monotonic() > self._ends:
             raise LeaseEnded("the store was too slow for this change: try again")
-
-
-class LeasedStore(Store):
-    """A store for what is written for a job. After the lease each command raises LeaseEnded, and is not sent."""
-
-    def __init__(self, store: Store, lease: Lease) -> None:
-        super().__init__(store.transport)
-        self.gate = store.gate
-        self._whole = store
-        self._lease = lease
-
-    def require(self) -> None:
-        self._lease.require()
         self._whole.require()
 
     def failure(self, error: RedisError, of: str = "the connection") -> StoreError:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from retwis_site.exceptions import LeaseEnded, NotDone, StoreError, StoreReadOnly, StoreRefused
-from retwis_site.jobs.lease import Lease, LeasedStore
+from retwis_site.jobs.lease import LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, parse_id, parse_number
@@ -132,7 +132,7 @@ def add_due(store: Store | Pipe, name: str) -> None:
 
 def owned(store: Store) -> Store:
     """The store for all that the owner of a job writes, from now on."""
-    return LeasedStore(store, Lease(OWNER_GIVES_UP))
+    return LeasedStore(store, OWNER_GIVES_UP)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def alone(store: Store, what: str) -> Iterator[Store]:
     when others have come first all the time. Two round trips, and one for each look besides."""
     key = keys.lease(what)
     for _ in range(LOOKS):
-        leased = LeasedStore(store, Lease(ALONE_GIVES_UP))
+        leased = LeasedStore(store, ALONE_GIVES_UP)
         if leased.set_nx_ex(key, "", ALONE):
             break
         time.sleep(LOOKS_EVERY)
@@ -161,8 +161,7 @@ class LongLease:
 
     def __init__(self, store: Store, what: str, refusal: type[NotDone]) -> None:
         """`refusal`: what is raised while another process is at work."""
-        self._lease = Lease(WORKER_GIVES_UP)
-        self.store = LeasedStore(store, self._lease)
+        self.store = LeasedStore(store, WORKER_GIVES_UP)
         self._key = keys.lease(what)
         self._mine = nonce()
         self._refusal = refusal
@@ -178,7 +177,7 @@ class LongLease:
         Two round trips, each RENEWS_EVERY seconds: no other process begins between them, since this one sends none
         after its own lease."""
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
-            with self._lease.renewed(WORKER_GIVES_UP):
+            with self.store.renewed(WORKER_GIVES_UP):
                 if self.store.get(self._key) != self._mine:
                     raise self._refusal
                 self.store.expire(self._key, LEASE)
@@ -267,12 +266,12 @@ class Outbox(Repository):
     def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
         """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished or put off
         meanwhile, are left out. Two round trips; one when other workers have all, three when a job is left out."""
-        leases = {name: Lease(WORKER_GIVES_UP) for name in names}
+        leased = {name: LeasedStore(self._store, WORKER_GIVES_UP) for name in names}
         taken = answers(self._store, lambda pipe, name: pipe.set_nx_ex(keys.lease(name), worker, LEASE), names)
         attempts = self._attempts([name for name, is_taken in taken.items() if is_taken])
         self.forget([name for name, attempt in attempts.items() if attempt is None])
         return [
-            Claim(LeasedStore(self._store, leases[name]), name, attempt, told_to_stop, leases[name])
+            Claim(leased[name], name, attempt, told_to_stop)
             for name, attempt in attempts.items()
             if attempt is not None
         ]
@@ -350,15 +349,14 @@ def _is_due(since: float | None) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that a worker has claimed. `store`: for all that is written for it; a claim of `Outbox.claim` has a
-    `LeasedStore`. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end now. `turn`: seconds
-    that a long job may take before the other due jobs."""
+    """A job that a worker has claimed. `store`: for all that is written for it. `attempt`: 1 for the first claim.
+    `told_to_stop`: whether the worker must end now. `turn`: seconds that a long job may take before the other due
+    jobs."""
 
-    store: Store
+    store: LeasedStore
     name: str = field(repr=False)
     attempt: int
     told_to_stop: Callable[[], bool] = lambda: False
-    lease: Lease = field(default_factory=lambda: Lease(WORKER_GIVES_UP))
     turn: float = field(default_factory=lambda: TURN)
 
     @property
@@ -382,7 +380,7 @@ class Claim:
             if stopping():
                 return False
             if time.monotonic() - renewed_at > RENEWS_EVERY:
-                with suppress(StoreRefused), self.lease.renewed(WORKER_GIVES_UP):  # the next write tells more
+                with suppress(StoreRefused), self.store.renewed(WORKER_GIVES_UP):  # the next write tells more
                     self.outbox.renew(self.name)
                 renewed_at = time.monotonic()
         return True

@@ -13,6 +13,7 @@ from threading import Event
 from retwis_site.exceptions import LeaseEnded, OfNewerVersion, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
+from retwis_site.jobs.lease import LeasedStore
 from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
@@ -293,7 +294,7 @@ class OutboxChecks(Searcher):
     def _carry_out(self, key: str, job: str) -> None:
         """Finish a job now, as a later worker would, but without turns: no other job waits here. A member that is not a
         valid job is removed. One that the store refuses stays, and stops no other."""
-        handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT, turn=inf)
+        handler, claim = handler_for(job), Claim(LeasedStore(self._store, inf), job, attempt=LATER_ATTEMPT, turn=inf)
         outcome: object = None
         try:
             outcome = handler(self._store, claim) if handler is not None else None

@@ -6,7 +6,8 @@ import pytest
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.jobs import outbox
-from retwis_site.jobs.outbox import Claim, Heartbeat, Outbox
+from retwis_site.jobs.lease import LeasedStore
+from retwis_site.jobs.outbox import WORKER_GIVES_UP, Claim, Heartbeat, Outbox
 from retwis_site.store import schema
 from tests.support.clock import Clock
 from tests.support.command_output import report_of
@@ -45,7 +46,7 @@ def test_a_store_that_refuses_the_note_does_not_stop_the_worker(raw, store, monk
         clock.sleep(11)
     assert not raw.exists("worker_seen")
     assert log.text.count("does not note that a worker runs") == 1
-    claim = Claim(store, "fan:1:abc", attempt=1)
+    claim = Claim(LeasedStore(store, WORKER_GIVES_UP), "fan:1:abc", attempt=1)
     monkeypatch.setattr(outbox, "RENEWS_EVERY", 0)
     assert claim.carry_out([1])
 

@@ -10,7 +10,7 @@ import redis
 from django.core.management import call_command
 
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
-from retwis_site.jobs.lease import Lease, LeasedStore
+from retwis_site.jobs.lease import LeasedStore
 from retwis_site.store import schema
 from retwis_site.store.client import connect, without_gate
 from retwis_site.store.connection import transport
@@ -108,7 +108,7 @@ def test_the_first_command_after_a_restart_may_be_a_write_and_is_refused(gated, 
 )
 @pytest.mark.parametrize("way", ["command", "pipeline", "stream", "for a job"])
 def test_nothing_is_written_before_the_gate_has_looked_again(gated, replace, raw, fill, refusal, way):
-    leased = LeasedStore(gated, Lease(60))
+    leased = LeasedStore(gated, 60)
     replace(fill)
     before = everything(raw)
 
@@ -297,7 +297,7 @@ def test_a_key_that_may_not_be_asked_keeps_the_gate_closed(gated, rights):
 
 def test_a_lease_counts_also_where_the_gate_is_open(gated):
     with pytest.raises(LeaseEnded):
-        LeasedStore(gated, Lease(-1)).set("x", "1")
+        LeasedStore(gated, -1).set("x", "1")
 
 
 # ---- an empty store

@@ -185,8 +185,7 @@ def take_over(store: Store, job: str) -> object:
 
 def carry_out(store: Store, job: str) -> object:
     """What a worker does with a job whose process has died."""
-    lease_of_this = lease.Lease(WORKER_GIVES_UP)
-    return finish(Claim(lease.LeasedStore(store, lease_of_this), job, attempt=1, lease=lease_of_this))
+    return finish(Claim(lease.LeasedStore(store, WORKER_GIVES_UP), job, attempt=1))
 
 
 def finish(claim: Claim) -> object:
