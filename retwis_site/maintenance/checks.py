@@ -16,7 +16,7 @@ from zlib import compress, decompress
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, batches, scanned
 from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.commands import MAKE_NO_KEY
 from retwis_site.store.connection import recorder
@@ -186,8 +186,7 @@ def texts_in(store: Store, names: list[str]) -> Iterator[list[str]]:
 def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, float]]]:
     """What sorted sets have, as (key, member, score).
 
-    One round trip reads the first AT_ONCE members of SETS_AT_ONCE sets. Longer sets take one round trip more for each
-    further AT_ONCE members."""
+    One round trip reads AT_ONCE members of each of SETS_AT_ONCE sets."""
     return batches(_each_entry(store, names), AT_ONCE)
 
 
@@ -198,11 +197,8 @@ def places(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
 
 def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
     for some in batches(names, SETS_AT_ONCE):
-        first = answers(store, lambda pipe, name: pipe.zscan(name, 0, AT_ONCE), some)
-        for key, (cursor, found) in first.items():
-            while found or cursor:
-                yield from ((key, member, score) for member, score in found)
-                cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
+        for parts in scanned(store, lambda pipe, name, cursor: pipe.zscan(name, cursor, AT_ONCE), some):
+            yield from ((key, member, score) for key, found in parts for member, score in found)
 
 
 def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]]]:

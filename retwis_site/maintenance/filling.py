@@ -18,7 +18,7 @@ from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.jobs.outbox import alone
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, batches
+from retwis_site.store.chunks import Writes, batches, scanned
 from retwis_site.store.client import Pipe, Store, answers, exactly, for_each, refusal
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import nonce
@@ -182,9 +182,6 @@ class Key:
     ttl: int
 
 
-KeyPart = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
-
-
 @dataclass
 class KindCounts:
     """The counts for one kind of key."""
@@ -224,7 +221,7 @@ class Copy:
         for server, chunk in _chunks(self._source):
             require(self._target, self._run)
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
-                for parts in _read(server, some):
+                for parts in scanned(server, _ask_scan, some):
                     for_each(self._target, lambda pipe, part: _write(pipe, *part), parts)
                     yield
 
@@ -327,20 +324,8 @@ def _by_weight(chunk: list[Key]) -> Iterator[list[Key]]:
     yield from batches((key for key in chunk if key.kind is keys.media), PICTURES_AT_ONCE)
 
 
-def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyPart]]:
-    """The content of keys: the first AT_ONCE entries of each, then the next ones of those that have more. One round
-    trip for each list."""
-    pipe = server.pipeline()
-    asked = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
-    while asked:
-        pipe.execute()
-        found = [(key, *scan.value) for key, scan in asked]
-        yield [(key, content) for key, _, content in found]
-        asked = [(key, _ask_scan(pipe, key, cursor)) for key, cursor, _ in found if cursor]
-
-
 def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
-    """Ask for the entries of a key from the cursor on, and for the next cursor; 0 at the end."""
+    """Ask for a string, or for AT_ONCE fields or members: one command reads them, and one writes them."""
     if key.kind.type == "hash":
         return pipe.hscan(key.name, cursor, AT_ONCE)
     if key.kind.type == "zset":

@@ -14,12 +14,12 @@ from retwis_site.features import features
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, fields, keep, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, batches, scanned
 from retwis_site.store.client import Pipe, answers
 from retwis_site.store.ids import LONGEST_LOGGED, integer, is_digest, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import COLOURS, KINDS, Anything, Kind, id_in, may_be
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 from retwis_site.store.schema import ADOPTING
 
 COUNTERS = "counters below the largest id"
@@ -120,48 +120,32 @@ class KeyChecks(Searcher):
 
         One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
         kind = _kind_of_all(names)
+        whole: set[str] = set()  # a list is moved away whole, for its first bad entry
         for some in batches(names, SETS_AT_ONCE):
-            read = answers(self._store, lambda pipe, key: pipe.send(*_first_read(key, kind), **AS_BYTES), some)
-            found = chain.from_iterable(self._findings(key, kind, reply) for key, reply in read.items())
-            yield from batches(found, AT_ONCE)
+            for parts in scanned(self._store, partial(_ask_part, kind), some):
+                found = chain.from_iterable(self._findings(key, kind, part, whole) for key, part in parts)
+                yield from batches(found, AT_ONCE)
         yield []  # a step, also where all is right
 
-    def _findings(self, key: str, kind: Kind, reply: Any) -> Iterator[Finding]:
-        """The findings in one key, from the reply to its first read."""
+    def _findings(self, key: str, kind: Kind, part: Any, whole: set[str]) -> Iterator[Finding]:
+        """The findings in a part of a key. `whole`: keys that were found before, and are not looked at again."""
         holds, type_ = kind.main.check, kind.type
         if kind.checked_fields:
-            for (name, what), value in zip(kind.checked_fields.items(), reply, strict=True):
+            for (name, what), value in zip(kind.checked_fields.items(), part, strict=True):
                 if value is not None and not _is(what, value):
                     yield self._bad_field(key, kind, name, value)
         elif type_ == "hash":
-            for field, value in self._scanned("HSCAN", key, reply):
+            for field, value in part.items():
                 if not (_is(holds, value) and _is("text", field)):
                     yield Finding(f"{key} has {_shown(value)}", partial(self._remove, "HDEL", key, field, value))
         elif type_ == "zset":
-            for member, score in self._scanned("ZSCAN", key, reply):
+            for member, score in part:
                 yield from self._of_member(key, kind, member, score)
         else:
-            values = self._entries(key, reply) if type_ == "list" else [reply]
-            bad = next((value for value in values if value is not None and not _is(holds, value)), None)
-            if bad is not None:
+            bad = next((value for value in part if value is not None and not _is(holds, value)), None)
+            if bad is not None and key not in whole:
+                whole.add(key)
                 yield Finding(f"{key} has {_shown(bad)}", partial(move_away, self._store, key))
-
-    def _scanned(self, command: str, key: str, reply: Any) -> Iterator[tuple[bytes, Any]]:
-        """Members with scores or fields with values, from the first reply to a ZSCAN or HSCAN on."""
-        cursor, found = reply
-        yield from found.items() if isinstance(found, dict) else found
-        while cursor:
-            cursor, found = self._store.send(command, key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
-            yield from found.items() if isinstance(found, dict) else found
-
-    def _entries(self, key: str, first: list[bytes]) -> Iterator[bytes]:
-        """The entries of a list, from the first AT_ONCE on."""
-        yield from first
-        start, found = AT_ONCE, first
-        while len(found) == AT_ONCE:
-            found = self._store.send("LRANGE", key, start, start + AT_ONCE - 1, **AS_BYTES)
-            yield from found
-            start += AT_ONCE
 
     def _bad_field(self, key: str, kind: Kind, field: str, value: bytes) -> Finding:
         """The repair removes an id. `deleted` of a post becomes 0, since the field says by itself that it is deleted.
@@ -237,16 +221,18 @@ IS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _first_read(key: str, kind: Kind) -> tuple[str | int, ...]:
-    """The command that reads a key, or the first members, fields or entries of a long one."""
+def _ask_part(kind: Kind, pipe: Pipe, key: str, cursor: int) -> Handle[tuple[int, Any]]:
+    """The members, fields or entries of a key from the cursor on, and the next cursor. A string is the only entry."""
     if kind.checked_fields:
-        return ("HMGET", key, *kind.checked_fields)
-    return {
-        "hash": ("HSCAN", key, 0, "COUNT", AT_ONCE),
-        "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
-        "list": ("LRANGE", key, 0, AT_ONCE - 1),
-        "string": ("GET", key),
-    }[kind.type]
+        values = pipe.send("HMGET", key, *kind.checked_fields, **AS_BYTES)
+        return Result(lambda: (0, values.value))
+    if kind.type in {"hash", "zset"}:
+        return pipe.send("HSCAN" if kind.type == "hash" else "ZSCAN", key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
+    if kind.type == "list":
+        entries = pipe.send("LRANGE", key, cursor, cursor + AT_ONCE - 1, **AS_BYTES)
+        return Result(lambda: (cursor + AT_ONCE if len(entries.value) == AT_ONCE else 0, entries.value))
+    text = pipe.get_bytes(key)
+    return Result(lambda: (0, [text.value]))
 
 
 def _is(holds: str, value: bytes) -> bool:

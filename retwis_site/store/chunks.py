@@ -2,19 +2,20 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 from itertools import islice
 from typing import TypeVar
 
-from retwis_site.store.client import Store, answers, for_each
+from retwis_site.store.client import Pipe, Store, answers, for_each
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Reply, Scored
+from retwis_site.store.replies import Handle, Reply, Scored
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -87,6 +88,19 @@ def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[t
             chunks = iter([head]) if len(head) < AT_ONCE else newest_first(store, key)
             for rows in chunks:
                 yield from ((number, member, score) for member, score in rows)
+
+
+def scanned(
+    store: Store, ask: Callable[[Pipe, T, int], Handle[tuple[int, V]]], of: Iterable[T]
+) -> Iterator[list[tuple[T, V]]]:
+    """What many keys have, a part of each at once. `ask` asks for the part of one from a cursor on, and for the next
+    cursor, as HSCAN does; 0 at the end. One round trip for the first parts of all keys; then one more for the next part
+    of those that have more, and so on."""
+    asked = dict.fromkeys(of, 0)
+    while asked:
+        found = answers(store, lambda pipe, at: ask(pipe, *at), asked.items())
+        yield [(one, part) for (one, _), (_, part) in found.items()]
+        asked = {one: cursor for (one, _), (cursor, _) in found.items() if cursor}
 
 
 def emptied(store: Store, key: str) -> Iterator[list[str]]:

@@ -15,8 +15,8 @@ import redis
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import SourceStore, connect_source
 from retwis_site.rendering.dates import seconds_of
-from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RecordedRoundTrip, Store, answer, answers
+from retwis_site.store.chunks import batches, scanned
+from retwis_site.store.client import Pipe, RecordedRoundTrip, Store
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
@@ -220,14 +220,11 @@ Member = tuple[int, str, float | None]  # the uid in the key, a member of the ke
 
 
 def members(source: Store, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[Member]:
-    """The members of a set of each person. One round trip for SETS_AT_ONCE people, and one more for each further
-    AT_ONCE members of a set. A member may come twice."""
+    """The members of a set of each person. One round trip for AT_ONCE members of each of SETS_AT_ONCE people. A member
+    may come twice."""
     for some in batches(uids, SETS_AT_ONCE):
-        first = answers(source, lambda pipe, uid: ask(pipe, key(uid), 0), some)
-        for uid, (cursor, found) in first.items():
-            while found or cursor:
-                yield from ((uid, member, score) for member, score in found)
-                cursor, found = answer(source, ask, key(uid), cursor) if cursor else (0, [])
+        for parts in scanned(source, lambda pipe, uid, cursor: ask(pipe, key(uid), cursor), some):
+            yield from ((uid, member, score) for uid, found in parts for member, score in found)
 
 
 def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[ForeignEdge]:
