@@ -35,6 +35,11 @@ class Commands(ABC):
         return self.send("GET", key)
 
     @command
+    def get_or_none(self, key: str) -> str | None:
+        """As `get`; None for a key of another type, too."""
+        return self.send("GET", key, **{OF_ANY_TYPE: True})
+
+    @command
     def get_bytes(self, key: str) -> bytes | None:
         """Like `get`, for a string that is no text."""
         return self.send("GET", key, **{NEVER_DECODE: True})
@@ -118,6 +123,11 @@ class Commands(ABC):
     @command
     def hget(self, key: str, field: str) -> str | None:
         return self.send("HGET", key, field)
+
+    @command
+    def hget_or_none(self, key: str, field: str) -> str | None:
+        """As `hget`; None for a key of another type, too."""
+        return self.send("HGET", key, field, **{OF_ANY_TYPE: True})
 
     @command
     def hmget(self, key: str, fields: Sequence[str]) -> list[str | None]:

@@ -7,7 +7,7 @@ passwords are readable. Until `manage.py adopt` has run, the site only reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -64,15 +64,16 @@ class NotAdopted(StoreReadOnly):
 
 
 def examine(store: Store) -> StoreState:
-    """What kind of store it is. One round trip; one more for one without `schema`, and up to three more where a key has
-    the wrong type. Raises StoreError.
+    """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError, but not for a key
+    of the wrong type: else no process could begin, `doctor --fix` neither, which moves such a key away.
 
     Without `schema`, a store is official when a password can be read and it `looks_official`: up to four round trips
     more."""
-    version, counter = _stored(store, [keys.schema(), keys.next_user_id()])
-    if counter == UNFINISHED:
+    with store.pipeline() as pipe:
+        version, counter = pipe.get_or_none(keys.schema()), pipe.get_or_none(keys.next_user_id())
+    if counter.value == UNFINISHED:
         return StoreState.UNFINISHED
-    known = _of_version(version)
+    known = _of_version(version.value)
     if known is not None:
         return known
     try:
@@ -82,24 +83,10 @@ def examine(store: Store) -> StoreState:
     if fields is None:
         return StoreState.EMPTY
     uids = stored_ids(keys.users(), [uid for _, uid in fields])
-    readable = any(password and not is_hash(password) for password in _passwords(store, uids))
+    with store.pipeline() as pipe:
+        passwords = [pipe.hget_or_none(keys.user(uid), "password") for uid in uids]
+    readable = any(one.value and not is_hash(one.value) for one in passwords)
     return StoreState.FOREIGN if readable and looks_official(store) else StoreState.OLDER
-
-
-def _stored(store: Store, names: Sequence[str]) -> list[str | None]:
-    """What these strings hold; None for a key of the wrong type too. Else no process could begin, `doctor --fix`
-    neither, which moves such a key away."""
-    try:
-        with store.pipeline() as pipe:
-            texts = [pipe.get(name) for name in names]
-    except StoreRefused:
-        with store.pipeline() as pipe:
-            types = [pipe.type(name) for name in names]
-        right = [name for name, found in zip(names, types, strict=True) if found.value in {"string", "none"}]
-        if len(right) == len(names):
-            raise
-        return [store.get(name) if name in right else None for name in names]
-    return [text.value for text in texts]
 
 
 def looks_official(store: Store) -> bool:
@@ -117,16 +104,6 @@ def looks_official(store: Store) -> bool:
     with store.pipeline() as pipe:
         scores = [pipe.zscore(keys.updates(author), str(pid)) for pid, author in written if author]
     return bool(scores) and all(score.value is None for score in scores)
-
-
-def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
-    """The passwords of these users. One round trip; one for each more when a key of them has the wrong type."""
-    try:
-        with store.pipeline() as pipe:
-            passwords = [pipe.hget(keys.user(uid), "password") for uid in uids]
-    except StoreRefused:
-        return [password for uid in uids for password in ([] if len(uids) == 1 else _passwords(store, [uid]))]
-    return [password.value for password in passwords]
 
 
 def mark(store: Store | Pipe) -> None:
