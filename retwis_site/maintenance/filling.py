@@ -18,7 +18,7 @@ from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.jobs.outbox import alone
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, batches, scanned
+from retwis_site.store.chunks import Writes, ask_part, batches, scanned
 from retwis_site.store.client import Pipe, Store, answers, exactly, for_each, refusal
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import nonce
@@ -221,7 +221,7 @@ class Copy:
         for server, chunk in _chunks(self._source):
             require(self._target, self._run)
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
-                for parts in scanned(server, _ask_scan, some):
+                for parts in scanned(server, _ask_part, some):
                     for_each(self._target, lambda pipe, part: _write(pipe, *part), parts)
                     yield
 
@@ -324,14 +324,9 @@ def _by_weight(chunk: list[Key]) -> Iterator[list[Key]]:
     yield from batches((key for key in chunk if key.kind is keys.media), PICTURES_AT_ONCE)
 
 
-def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
-    """Ask for a string, or for AT_ONCE fields or members: one command reads them, and one writes them."""
-    if key.kind.type == "hash":
-        return pipe.hscan(key.name, cursor, AT_ONCE)
-    if key.kind.type == "zset":
-        return pipe.zscan(key.name, cursor, AT_ONCE)
-    content = pipe.get_bytes(key.name)
-    return Result(lambda: (0, content.value))
+def _ask_part(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
+    """Ask for what one command reads, and one writes."""
+    return ask_part(pipe, key.kind.type, key.name, cursor)
 
 
 def _write(pipe: Pipe, key: Key, content: Any) -> None:

@@ -8,13 +8,12 @@ from math import inf
 from typing import Any
 
 from django.conf import settings
-from redis.client import NEVER_DECODE
 
 from retwis_site.features import features
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, fields, keep, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
-from retwis_site.store.chunks import SETS_AT_ONCE, batches, scanned
+from retwis_site.store.chunks import AS_BYTES, SETS_AT_ONCE, ask_part, batches, scanned
 from retwis_site.store.client import Pipe, answers
 from retwis_site.store.ids import LONGEST_LOGGED, integer, is_digest, parse_id, parse_number
 from retwis_site.store.keys import user
@@ -142,7 +141,8 @@ class KeyChecks(Searcher):
             for member, score in part:
                 yield from self._of_member(key, kind, member, score)
         else:
-            bad = next((value for value in part if value is not None and not _is(holds, value)), None)
+            values = part if type_ == "list" else [part]
+            bad = next((value for value in values if value is not None and not _is(holds, value)), None)
             if bad is not None and key not in whole:
                 whole.add(key)
                 yield Finding(f"{key} has {_shown(bad)}", partial(move_away, self._store, key))
@@ -192,9 +192,6 @@ def _kind_of_all(names: list[str]) -> Kind:
     return kind
 
 
-AS_BYTES = {NEVER_DECODE: True}
-
-
 def _is_entry(text: str) -> bool:
     return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
 
@@ -222,17 +219,10 @@ IS: dict[str, Callable[[str], bool]] = {
 
 
 def _ask_part(kind: Kind, pipe: Pipe, key: str, cursor: int) -> Handle[tuple[int, Any]]:
-    """The members, fields or entries of a key from the cursor on, and the next cursor. A string is the only entry."""
-    if kind.checked_fields:
-        values = pipe.send("HMGET", key, *kind.checked_fields, **AS_BYTES)
-        return Result(lambda: (0, values.value))
-    if kind.type in {"hash", "zset"}:
-        return pipe.send("HSCAN" if kind.type == "hash" else "ZSCAN", key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
-    if kind.type == "list":
-        entries = pipe.send("LRANGE", key, cursor, cursor + AT_ONCE - 1, **AS_BYTES)
-        return Result(lambda: (cursor + AT_ONCE if len(entries.value) == AT_ONCE else 0, entries.value))
-    text = pipe.get_bytes(key)
-    return Result(lambda: (0, [text.value]))
+    if not kind.checked_fields:
+        return ask_part(pipe, kind.type, key, cursor)
+    values = pipe.send("HMGET", key, *kind.checked_fields, **AS_BYTES)
+    return Result(lambda: (0, values.value))
 
 
 def _is(holds: str, value: bytes) -> bool:

@@ -5,13 +5,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from redis.client import NEVER_DECODE
 
 from retwis_site.store.client import Pipe, Store, answers, for_each
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Handle, Reply, Scored
+from retwis_site.store.replies import Handle, Reply, Result, Scored
 
 AT_ONCE = 500  # members
+AS_BYTES = {NEVER_DECODE: True}
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
 
 T = TypeVar("T")
@@ -101,6 +104,18 @@ def scanned(
         found = answers(store, lambda pipe, at: ask(pipe, *at), asked.items())
         yield [(one, part) for (one, _), (_, part) in found.items()]
         asked = {one: cursor for (one, _), (cursor, _) in found.items() if cursor}
+
+
+def ask_part(pipe: Pipe, type_: str, key: str, cursor: int) -> Handle[tuple[int, Any]]:
+    """For `scanned`, of a key of this type: a dict of fields, members with scores, entries, or a string. All in bytes,
+    as the store has them."""
+    if type_ in {"hash", "zset"}:
+        return pipe.send("HSCAN" if type_ == "hash" else "ZSCAN", key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
+    if type_ == "list":
+        entries = pipe.send("LRANGE", key, cursor, cursor + AT_ONCE - 1, **AS_BYTES)
+        return Result(lambda: (cursor + AT_ONCE if len(entries.value) == AT_ONCE else 0, entries.value))
+    text = pipe.get_bytes(key)
+    return Result(lambda: (0, text.value))
 
 
 def emptied(store: Store, key: str) -> Iterator[list[str]]:
