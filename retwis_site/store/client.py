@@ -214,20 +214,23 @@ class Store(Commands):
                     self.gate.pass_(_names(batch.queued))
                 with self.round_trip([command for command, _ in batch.queued]):
                     conversation.write(batch.queued)
-                if ahead is not None:
-                    self._read(conversation, ahead)
+                last, ahead = ahead, batch
+                if last is not None:
+                    self._read(conversation, last)
                     yield
-                ahead = batch
-            if ahead is not None:
-                self._read(conversation, ahead)
+            last, ahead = ahead, None
+            if last is not None:
+                self._read(conversation, last)
                 yield
         finally:
-            conversation.close()
+            if ahead is not None:  # its replies were not read
+                conversation.cut()
+            conversation.give_back()
 
     def _read(self, conversation: Conversation, batch: Batch) -> None:
         began = time.perf_counter()
         with _Failures(self):
-            replies = conversation.read()
+            replies = conversation.read(batch.queued)
         recorder.add_seconds(time.perf_counter() - began)
         batch.fill(self.checked(batch.queued, replies))
 

@@ -275,11 +275,14 @@ class ClusterConversation:
     def write(self, queued: Sequence[Queued]) -> None:
         self._replies.append(self.transport.exchange(queued))
 
-    def read(self) -> list[Any]:
+    def read(self, queued: Sequence[Queued]) -> list[Any]:
         return self._replies.popleft()
 
-    def close(self) -> None:
-        """Nothing to do: all replies are read."""
+    def cut(self) -> None:
+        """Nothing to do: all replies were read by `exchange`."""
+
+    def give_back(self) -> None:
+        """Nothing to do: `exchange` has given all connections back."""
 
 
 def _is_ask(reply: Any) -> bool:

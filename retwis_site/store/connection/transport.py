@@ -56,16 +56,20 @@ class Transport(Protocol):
 
 
 class Conversation(Protocol):
-    """`write` and `read` take turns; `write` may be one ahead. The caller always calls `close`, also after an error."""
+    """`write` and `read` take turns; `write` may be one ahead. The caller always calls `give_back`, also after an
+    error."""
 
     def write(self, queued: Sequence[Queued]) -> None:
         """Send commands. Raises redis.RedisError."""
 
-    def read(self) -> list[Any]:
-        """The replies to the oldest unread `write`. Raises redis.RedisError."""
+    def read(self, queued: Sequence[Queued]) -> list[Any]:
+        """The replies to these commands, the oldest unread ones. Raises redis.RedisError."""
 
-    def close(self) -> None:
-        """End the conversation; unread replies are dropped."""
+    def cut(self) -> None:
+        """Before `give_back`, while replies are unread: drop them."""
+
+    def give_back(self) -> None:
+        """End the conversation."""
 
 
 # ---- Connections to one address
@@ -147,7 +151,7 @@ def _has_data(connection: Any) -> bool:
 
 
 class BorrowedConnection:
-    """A connection from a server's pool, for one `exchange`; or for `write`, `read` and then `give_back`."""
+    """A connection from a server's pool, for one `exchange`, or for a `Conversation`."""
 
     def __init__(self, client: "redis.Redis", before_first: BeforeFirst = None) -> None:
         self._before_first = before_first
@@ -274,7 +278,7 @@ class OneServer:
         return borrow(self.client, self.before_first).exchange(queued)
 
     def conversation(self) -> Conversation:
-        return OneServerConversation(borrow(self.client, self.before_first))
+        return borrow(self.client, self.before_first)
 
     def servers(self) -> list["redis.Redis"]:
         return self._holders
@@ -284,25 +288,3 @@ class OneServer:
         connections that it had as a primary."""
         if isinstance(self.client.connection_pool, Pool):  # those to an elected primary ask the sentinels
             self.client.connection_pool.renew()
-
-
-class OneServerConversation:
-    """A conversation with one server, which works on commands while the next ones are queued."""
-
-    def __init__(self, borrowed: BorrowedConnection) -> None:
-        self._borrowed = borrowed
-        self._unread: deque[Sequence[Queued]] = deque()
-
-    def write(self, queued: Sequence[Queued]) -> None:
-        self._unread.append(queued)
-        self._borrowed.write(queued)
-
-    def read(self) -> list[Any]:
-        replies = self._borrowed.read(self._unread[0])
-        self._unread.popleft()
-        return replies
-
-    def close(self) -> None:
-        if self._unread:
-            self._borrowed.cut()
-        self._borrowed.give_back()

@@ -228,7 +228,7 @@ def refuse(gated, monkeypatch):
     """`refuse(error)`: the store refuses a command, and then answers again. `ahead`: one of a stream."""
 
     def run(error, ahead=False):
-        conversation = SimpleNamespace(write=lambda queued: None, read=lambda: [error], close=lambda: None)
+        conversation = SimpleNamespace(write=len, read=lambda queued: [error], give_back=lambda: None)
         pipe = gated.pipeline()
         pipe.hset("user:1", {"bio": "x"})
         with monkeypatch.context() as patched:
