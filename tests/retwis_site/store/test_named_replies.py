@@ -191,6 +191,27 @@ def test_a_stream_yields_when_the_handles_of_a_pipe_have_their_values(store, raw
     assert seen == ["7", None, "7"]
 
 
+@pytest.mark.parametrize("ends", ["the caller", "its pipes", "a refusal"])
+def test_a_stream_that_ends_early_leaves_no_reply_for_the_next_command(store, raw, ends):
+    raw.hset("users", "alice", "1")
+
+    def pipes():
+        for number in range(3):
+            if number == 2 and ends == "its pipes":
+                raise ValueError
+            pipe = store.pipeline()
+            pipe.get("users" if number == 0 and ends == "a refusal" else "next_user_id")
+            yield pipe
+
+    stream = store.stream(pipes())
+    with suppress(ValueError, StoreError):
+        next(stream)
+        if ends == "the caller":
+            stream.close()
+        list(stream)
+    assert store.hget("users", "alice") == "1"
+
+
 ARGUMENTS = {"fields": {"a": "b"}, "members": ["1"], "values": ["1"], "dumped": b""}
 
 
