@@ -64,8 +64,9 @@ class NotAdopted(StoreReadOnly):
 
 
 def examine(store: Store) -> StoreState:
-    """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError, but not for a key
-    of the wrong type: else no process could begin, `doctor --fix` neither, which moves such a key away.
+    """What kind of store it is. One round trip; two more for one without `schema`. Raises StoreError. A key of
+    the wrong type counts as absent, but for those of `looks_official`: else no process could begin, `doctor --fix`
+    neither, which moves such a key away.
 
     Without `schema`, a store is official when a password can be read and it `looks_official`: up to four round trips
     more."""
