@@ -39,7 +39,7 @@ from timeline.posts.links import folded, with_own_names
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import Version, ask_versions, find_post, find_post_or_hidden
-from timeline.posts.reading.visibility import Rule, WithPictures
+from timeline.posts.reading.visibility import Rule, with_pictures
 from timeline.posts.repository import Posts
 from timeline.relations.relation import Relation
 from timeline.relations.relations import BOOKMARK, LIKE, REPOST
@@ -339,7 +339,7 @@ def tag(call: Call) -> object:
 
 
 def _rules(sent: SentTexts) -> list[Rule]:
-    return [WithPictures()] if sent.flag("only_media") else []
+    return [with_pictures] if sent.flag("only_media") else []
 
 
 def of_account(call: Call) -> object:

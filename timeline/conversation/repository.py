@@ -207,8 +207,7 @@ class Threads(Repository):
         here = set(direct)
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = relations.FollowedPeople(viewer.uid or 0, known)
-        rules = [_AsksWhomTheViewerFollows(followed)]
-        reader = PostReader(self._store, viewer, rules, latest.asking_for(pid), author)
+        reader = PostReader(self._store, viewer, (), latest.asking_for(pid), author, about=[followed])
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
@@ -366,21 +365,6 @@ def _rank(author: int, followed: Collection[int]) -> Rank:
         return (0 if uid == author else 1 if uid in followed else 2), reply.pid
 
     return rank
-
-
-class _AsksWhomTheViewerFollows:
-    """A rule that hides nothing: the order of the replies depends on whom the viewer follows."""
-
-    asks = True
-
-    def __init__(self, followed: relations.FollowedPeople) -> None:
-        self._followed = followed
-
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self._followed.ask(pipe, people)
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        return posts
 
 
 # ---- The posts that quote a post.

@@ -236,15 +236,16 @@ class FollowedPeople:
         """`latest`: what this request has read. It asks about others only where a user follows more than these."""
         self._me = me
         self._latest = latest
+        self.are_all_known = latest.are_all
         self._asked = set(latest.asked)
         self._answers: list[Result[set[int]]] = []
         self.others: set[int] = set()  # people asked about who are not among the latest
 
     def ask(self, pipe: Pipe, uids: Collection[int]) -> None:
         """Ask about these people, unless it is known already. At most one command."""
-        if self._latest.are_all:
+        if self.are_all_known:
             return
-        others = {uid for uid in uids if str(uid) not in self._latest.members}
+        others = {uid for uid in uids if uid != self._me and str(uid) not in self._latest.members}
         self.others |= others
         unknown = others - self._asked
         if unknown:

@@ -19,7 +19,6 @@ from timeline import language
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
 from timeline.posts.entities import Post
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
-from timeline.posts.reading.visibility import AsksNothing
 from timeline.search.index import HAS_LINK, HAS_PICTURE, IS_REPLY, from_user, tag, to_user
 
 # ---- What a search must know about a text. It follows from the text alone, so a process keeps it.
@@ -383,14 +382,15 @@ _OPERATORS: Mapping[str, Callable[[str], QueryPart]] = {
 # ---- Matching
 
 
-class Matching(AsksNothing):
-    """The posts that fit a query. It is a rule of `PostReader`."""
+class Matching:
+    """The posts that fit a query."""
 
     def __init__(self, query: Query, known: KnownPeople) -> None:
         self._query = query
         self._known = known
 
     def visible(self, posts: list[Post]) -> list[Post]:
+        """A rule of `PostReader`."""
         return [post for post in posts if self.fits(post)]
 
     def fits(self, post: Post) -> bool:

@@ -304,5 +304,5 @@ def begin(
     within = bounds(store, query, below, newest, all_ranges.last_counted)
     ranges = index.highest(all_ranges, within.after, MOST_RANGES + 1)
     searched = among(scope, store, me)
-    reader = PostReader(store, viewer, [Matching(query, known)], acted=acted)
+    reader = PostReader(store, viewer, [Matching(query, known).visible], acted=acted)
     return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside

@@ -18,7 +18,7 @@ from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule, ask_latest_acted
+from timeline.posts.reading.visibility import NOBODY_HIDDEN, Rule, ask_latest_acted, no_reposts
 from timeline.posts.repository import Posts
 from timeline.timelines.pagination import Part, ReadPosts, fill
 
@@ -151,7 +151,7 @@ class EveryoneTimeline:
             )
         )
         names = stored_names(keys.users_by_time(), newest_users)
-        reader = PostReader(self._store, viewer, [NoReposts()], acted=acted)
+        reader = PostReader(self._store, viewer, [no_reposts], acted=acted)
         pipe = self._store.pipeline()
         newest = read_shown_names(pipe, names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
         shown_names: list[str] | None = None
@@ -173,7 +173,7 @@ class EveryoneTimeline:
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
         )
-        reader = PostReader(self._store, viewer, [NoReposts(), *rules], acted=acted)
+        reader = PostReader(self._store, viewer, [no_reposts, *rules], acted=acted)
         return self._read(heads, part, reader.read)[1]
 
     def _read(self, heads: Sequence[Head], part: Part, shown: ReadPosts) -> tuple[ListContent, PostsPage]:

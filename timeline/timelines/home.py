@@ -29,7 +29,7 @@ from retwis_site.store.replies import Question, Reply, Result, together, trip
 from timeline.posts.entities import PostsPage
 from timeline.posts.reading import post_reader
 from timeline.posts.reading.records import cached_author
-from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, PostsOfFollowed
+from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, posts_of_followed
 from timeline.relations import relations
 from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
@@ -96,9 +96,12 @@ class Homes(Repository):
         content = timeline.page(head, before, sources.newest)
         begins_lower = part.upwards and content.complete_down_to > part.above
         listed = sources.just_above(part) if begins_lower else part.of(content.ids)
-        rule = PostsOfFollowed(me, *sources.chosen)
+        followed = relations.FollowedPeople(me, sources.chosen.followed)
+        rules = [posts_of_followed(me, followed, sources.chosen.tags)]
         at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
-        reader = post_reader.PostReader(self._store, viewer, [rule], acted=acted, at_most=at_most, foreseen=foreseen)
+        reader = post_reader.PostReader(
+            self._store, viewer, rules, acted=acted, at_most=at_most, foreseen=foreseen, about=[followed]
+        )
         is_first_page = part == FIRST_PAGE
         needed_last = (_spare.get(me) or 0) if is_first_page else 0
         filled = part.fill(listed, reader.read, max(SPARE, needed_last))
@@ -108,8 +111,8 @@ class Homes(Repository):
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
             page = _below_the_list(sources, filled, part, reader.read)
         if before is None:
-            followed = rule.followed.others
-            _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
+            others = tuple(followed.others)
+            _last_needed.put(me, reader.needed._replace(followed=others) if others else reader.needed)
         if is_first_page:
             _note_spare(me, listed, filled, needed_last)
         return content, listed, page
@@ -135,8 +138,10 @@ class Homes(Repository):
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
         with self._store.pipeline() as pipe:
             chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
-        rules = [PostsOfFollowed(owner.uid, *chosen.value)]
-        posts, _ = post_reader.PostReader(self._store, viewer, rules, acted=acted.value).read(pids)
+        followed = relations.FollowedPeople(owner.uid, chosen.value.followed)
+        rules = [posts_of_followed(owner.uid, followed, chosen.value.tags)]
+        reader = post_reader.PostReader(self._store, viewer, rules, acted=acted.value, about=[followed])
+        posts, _ = reader.read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
 
     def note_seen(self, me: int, pid: int) -> None:

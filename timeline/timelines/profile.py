@@ -33,12 +33,12 @@ from timeline.posts.reading.records import Record, cached_author
 from timeline.posts.reading.visibility import (
     HIDDEN,
     LatestActed,
-    NoReposts,
-    PostsBy,
-    PostsToEveryone,
     Rule,
-    WithPictures,
     ask_latest_acted,
+    no_reposts,
+    posts_by,
+    posts_to_everyone,
+    with_pictures,
 )
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer
@@ -160,11 +160,9 @@ def _keep_shown(page: tuple[int, Tab], listed: Sequence[int], found: Found, read
         lowest = min(pids, default=0)
         left_out = tuple(pid for pid in listed if pid in known and pid >= lowest)
         _shown.put(page, ShownPage(pids, dead, left_out, tuple(posts.difference(pids)), people))
-    asker, needed = reader.asker, reader.needed
-    if asker.me is not None and needed.acted and asker.acted.since < inf:
-        newest = max(needed.acted)
-        if newest > (_acted_unknown.get(asker.me) or 0):
-            _acted_unknown.put(asker.me, newest)
+    me, unsure = reader.me, reader.needed.acted
+    if me is not None and unsure and reader.acted.since < inf and max(unsure) > (_acted_unknown.get(me) or 0):
+        _acted_unknown.put(me, max(unsure))
 
 
 def _of_tab(page: tuple[int, Tab], listed: list[int]) -> tuple[list[int], int]:
@@ -239,9 +237,9 @@ class Profiles(Repository):
             raise BlocksViewer
         listed = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [PostsBy(person.uid), NoReposts()]
+        rules: list[Rule] = [posts_by(person.uid), no_reposts]
         if tab is Tab.POSTS:
-            rules = [PostsToEveryone(person.uid, pinned)]
+            rules = [posts_to_everyone(person.uid, pinned)]
         pids, at_first = _of_tab((person.uid, tab), listed)
         reader = PostReader(self._store, viewer, rules, acted, person, foreseen=foreseen)
         pipe = self._store.pipeline()
@@ -272,11 +270,11 @@ class Profiles(Repository):
                 ask_latest_acted(pipe, me),
             )
         )
-        rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
+        rules: list[Rule] = [posts_by(uid) if own.replies else posts_to_everyone(uid, None)]
         if not own.reposts:
-            rules.append(NoReposts())
+            rules.append(no_reposts)
         if not own.without_pictures:
-            rules.append(WithPictures())
+            rules.append(with_pictures)
         reader = PostReader(self._store, viewer, rules, acted, person)
         pids = stored_ids(keys.updates(uid), members)
         filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
@@ -294,7 +292,7 @@ class Profiles(Repository):
         person, pid, acted = viewer.ask(
             lambda pipe, me: trip(ask_seen_person(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me))
         )
-        reader = PostReader(self._store, viewer, [PostsBy(uid)], acted, person)
+        reader = PostReader(self._store, viewer, [posts_by(uid)], acted, person)
         return reader.read([pid])[0] if pid is not None else []
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:

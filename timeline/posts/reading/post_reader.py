@@ -6,7 +6,7 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from math import inf
 from operator import is_not
 from typing import NamedTuple
@@ -100,23 +100,6 @@ def ask_stored(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Stored]]:
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
-class Asker(NamedTuple):
-    """Who reads the posts of a page, and what this request has read before."""
-
-    me: int | None  # None: a visitor
-    rules: Sequence[visibility.Rule]  # those that ask about people
-    acted: visibility.LatestActed
-    people: Mapping[int, User]
-    foreseen: Foreseen
-    fresh: Collection[int]  # posts that are read even when they are cached
-    about_authors: Callable[[Pipe, Collection[int]], object] | None  # asks for more about the authors of the posts
-
-    def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
-        """Ask what the rules must know about people."""
-        for rule in self.rules:
-            rule.ask(pipe, people)
-
-
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 
 
@@ -132,27 +115,34 @@ class PostReader:
         page_of: User | None = None,
         at_most: int | None = None,
         foreseen: Foreseen = NOTHING_FORESEEN,
+        about: Sequence[visibility.AboutPeople] = (),
     ) -> None:
-        """`rules`: those of the page. `acted`, and `page_of`, the person whose page it is: what this request has just
-        read; it is not read again. `at_most`: no more posts are returned by all calls of `read` together. `foreseen`:
-        what this request has read because the last visit needed it."""
+        """`rules`: those of the page; `about`: what they must know about people. `acted`, and `page_of`, the person
+        whose page it is: what this request has just read; it is not read again. `at_most`: no more posts are returned
+        by all calls of `read` together. `foreseen`: what this request has read because the last visit needed it."""
         self._store = store
         self._rules = rules
         self._page_of = None if page_of is None else page_of.uid
         self._at_most = inf if at_most is None else at_most
         self._shown: set[int] = set()  # the posts that the page has by now
-        people = {**foreseen.people}
+        self.acted = acted
+        self.foreseen = foreseen
+        self.fresh = viewer.just_changed  # posts that are read even when they are cached
+        self.about_authors = viewer.about_authors  # asks for more about the authors of the posts
+        self.people = {**foreseen.people}
         if page_of is not None:
-            people |= keep_people([page_of])
-        me: int | None = None
+            self.people |= keep_people([page_of])
+        self.me: int | None = None  # None: a visitor
         if isinstance(user := viewer.user, User):
-            me = user.uid
-            people[me] = user
+            self.me = user.uid
+            self.people[user.uid] = user
         self.rules_of_viewer: Sequence[visibility.NotHidden] = ()
-        if me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
-            self.rules_of_viewer = (visibility.NotHidden(me, acted.hidden, self._page_of),)
-        asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
-        self.asker = Asker(me, asking, acted, people, foreseen, viewer.just_changed, viewer.about_authors)
+        about = [*about]
+        if self.me is not None and acted.hidden is not visibility.NOBODY_HIDDEN:
+            not_hidden = visibility.NotHidden(self.me, acted.hidden, self._page_of)
+            self.rules_of_viewer = (not_hidden,)
+            about.append(not_hidden.people)
+        self.asking = [one for one in about if not one.are_all_known]
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -169,11 +159,11 @@ class PostReader:
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
         where staff has hidden a person whom a post names.
         """
-        asker, whole = self.asker, dict[int, Post]()
+        whole = dict[int, Post]()
         if not self.rules_of_viewer:  # what a card may name depends on whom the viewer hides
-            foreseen = asker.foreseen.stored
-            whole = cached_whole([pid for pid in pids if pid not in foreseen], asker.me, asker.fresh)
-        parts = _Parts(asker, whole)
+            foreseen = self.foreseen.stored
+            whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self.fresh)
+        parts = _Parts(self, whole)
         yield from parts.read(pipe, [pid for pid in pids if pid not in whole], ())
         for _ in range(STEPS if parts.has_news else 0):  # of posts that are known, all that they name was asked for
             posts, people = parts.not_asked_for(pids)
@@ -186,27 +176,32 @@ class PostReader:
         existing = seen = made | whole
         if made:
             hidden_by_staff = visibility.hidden_among(parts.people.values())  # no post is kept whole that names one
-            unseen = yield from visibility.unseen_by(pipe, asker.me, hidden_by_staff - self._opened(pids, made))
+            unseen = yield from visibility.unseen_by(pipe, self.me, hidden_by_staff - self._opened(pids, made))
             seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
             named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
             rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, named)
-            of_others = [post for post in rest_of_list.values() if post.author.uid != asker.me]  # own are always read
+            of_others = [post for post in rest_of_list.values() if post.author.uid != self.me]  # own are always read
             if of_others and not self.rules_of_viewer and not hidden_by_staff:
                 keep_whole(of_others)
             seen |= rest_of_list
         listed = [seen[pid] for pid in pids if pid in seen]
         for rule_of_page in self._rules:
-            listed = rule_of_page.visible(listed)
+            listed = rule_of_page(listed)
         shown = self._for_page(listed, seen, parts.acted)
         return Found(pids, shown, parts.dead(pids), existing, parts)
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
-        self.asker.ask_rules(pipe, people)
-        return ask_people(pipe, people - self.asker.people.keys())
+        self.ask_rules(pipe, people)
+        return ask_people(pipe, people - self.people.keys())
+
+    def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
+        """Ask what the rules must know about people."""
+        for one in self.asking:
+            one.ask(pipe, people)
 
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
@@ -215,7 +210,7 @@ class PostReader:
     def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
         """Whose page the viewer has opened: that of a person, or of one post. The address of a repost leads to what it
         reposts."""
-        if self.asker.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
+        if self.acted.hidden is visibility.MUTES_ASIDE and len(pids) == 1:
             reposted = {made[pid].links.repost_of for pid in pids if pid in made}
             return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
         return {self._page_of}
@@ -248,7 +243,7 @@ class PostReader:
                 reposted_by.setdefault(pid, {})[entry.author] = None
         self._shown.update(found)
         quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
-        acted = self.asker.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
+        acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
         shown = [
             post
             if pid not in acted and pid not in reposted_by
@@ -298,8 +293,8 @@ class Found(NamedTuple):
 class _Parts:
     """What a page knows by now of its posts, and of the posts and people that they name."""
 
-    def __init__(self, asker: Asker, whole: dict[int, Post]) -> None:
-        self._asker = asker
+    def __init__(self, reader: PostReader, whole: dict[int, Post]) -> None:
+        self._reader = reader
         self._whole = whole
         self._cached: dict[int, Post] = {}
         self.stored: dict[int, Stored] = {}  # of posts that are not cached
@@ -307,15 +302,15 @@ class _Parts:
         self._read_before: dict[int, Record] = {}  # posts that are not cached, as this process has read them last
         self.has_news = False  # whether one of the records is another than that
         self._uids: set[int] = set()  # the people that were asked for
-        self.people = {**asker.people}
-        self.acted: dict[int, Acted] = dict(asker.foreseen.acted)
+        self.people = {**reader.people}
+        self.acted: dict[int, Acted] = dict(reader.foreseen.acted)
         self.own: list[int] = []  # posts of the viewer that were read
         self.unsure: list[int] = []  # posts of which the latest likes and reposts did not say all
 
     def read(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> Reading[None]:
         """Read posts and people, and those that the posts name, as far as this process knows them. One round trip."""
-        asker = self._asker
-        me, fresh, foreseen = asker.me, asker.fresh, asker.foreseen.stored
+        reader = self._reader
+        me, fresh, foreseen = reader.me, reader.fresh, reader.foreseen.stored
         uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
             pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
@@ -348,17 +343,17 @@ class _Parts:
         asked_posts = ask_stored(pipe, to_read) if to_read else None
         uids -= self._uids
         self._uids |= uids
-        if asker.rules:
+        if reader.asking:
             known = {post.author.uid for post in self._whole.values()}
             known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
-            asker.ask_rules(pipe, uids | known)
-        unknown = uids - asker.people.keys()
+            reader.ask_rules(pipe, uids | known)
+        unknown = uids - reader.people.keys()
         asked_people = ask_people(pipe, unknown) if unknown else None
-        if asker.about_authors is not None:
+        if reader.about_authors is not None:
             authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
-            asker.about_authors(pipe, authors)
-        asked_acted = None if me is None or asker.acted.are_all else self._ask_acted(pipe, me, asked)
+            reader.about_authors(pipe, authors)
+        asked_acted = None if me is None or reader.acted.are_all else self._ask_acted(pipe, me, asked)
         yield
         if asked_posts is not None:
             new = self._note(asked_posts.value)
@@ -375,7 +370,7 @@ class _Parts:
 
     def _ask_acted(self, pipe: Pipe, me: int, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked. `others`: posts that are not cached whole."""
-        latest, asked = self._asker.acted, self._asker.foreseen.asked
+        latest, asked = self._reader.acted, self._reader.foreseen.asked
         known = self._whole | self._quoted
         unsure = latest.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         self.unsure += unsure
@@ -387,7 +382,7 @@ class _Parts:
         found = records_of(stored)
         self.stored |= stored
         self._records |= found
-        self.own += [pid for pid, one in found.items() if one is not None and one.uid == self._asker.me]
+        self.own += [pid for pid, one in found.items() if one is not None and one.uid == self._reader.me]
         return found
 
     def not_asked_for(self, pids: Sequence[int]) -> tuple[list[int], list[int]]:

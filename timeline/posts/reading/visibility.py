@@ -5,7 +5,7 @@ rule of every page (`NotHidden`); it hides a post also where another post repost
 is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 from math import inf
 from operator import attrgetter
@@ -22,7 +22,7 @@ from timeline.posts.entities import Acted, Media, Post
 from timeline.posts.links import tags_in
 from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
 from timeline.relations.relation import ask_among, stands_above
-from timeline.relations.relations import ACTED_ON, FollowedPeople, LatestFollowed, ask_followed
+from timeline.relations.relations import ACTED_ON, FollowedPeople, ask_followed
 
 # ---- Which texts have words that a viewer mutes.
 
@@ -185,18 +185,17 @@ def seen_by_all(store: Store, people: Collection[int]) -> set[int]:
 # ---- Visibility
 
 
-class Rule(Protocol):
-    """One rule, for one page of one viewer. It may remember what it knows about people while the page is read."""
+# The posts that the viewer sees, in the same order, from posts of which all is known that the rule must know.
+Rule = Callable[[list[Post]], list[Post]]
 
-    asks: bool  # whether it must know more about people than this request has read
+
+class AboutPeople(Protocol):
+    """What the rules of one page must know about people. It remembers what was asked while the page is read."""
+
+    are_all_known: bool  # whether this request has read all of it before
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
-        """Ask what the rule must know about these people, unless it knows already. At most one command,
-        four for `NotHidden`."""
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        """The posts that the viewer sees, in the same order. The rule was asked about all their authors, and about the
-        people to whom they reply."""
+        """Ask about these people, unless it is known already. At most one command, four for `HiddenPeople`."""
 
 
 class NotHidden:
@@ -207,13 +206,9 @@ class NotHidden:
     def __init__(self, me: int, latest: LatestHidden, page_of: int | None) -> None:
         """`latest`: what this request has read; `page_of`: the person whose page it is, if any."""
         self._me = me
-        self._people = HiddenPeople(me, latest)
-        self.asks = not self._people.are_all_known
+        self.people = HiddenPeople(me, latest)
         self._words = latest.words
         self._page_of = page_of
-
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self._people.ask(pipe, people)
 
     def visible(self, posts: list[Post]) -> list[Post]:
         hidden, no_reposts = self._read()
@@ -250,7 +245,7 @@ class NotHidden:
 
     def _read(self) -> tuple[set[int], set[int]]:
         """Whose posts are hidden, and whose reposts."""
-        blocked, muted, reposts_muted = self._people.read()
+        blocked, muted, reposts_muted = self.people.read()
         return blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
 
 
@@ -260,93 +255,64 @@ def _tags_of(text: str) -> frozenset[str]:
     return frozenset(tags_in(text))
 
 
-class PostsOfFollowed:
+def posts_of_followed(me: int, followed: FollowedPeople, tags: frozenset[str]) -> Rule:
     """The viewer's own posts, those of the people that the viewer follows, and what others wrote with a tag that the
     viewer has chosen for home. Of the replies to others, only those to the viewer and to people that the viewer
-    follows."""
+    follows. `followed` was asked about the authors and whom they answer; `tags`: the chosen ones."""
 
-    def __init__(self, me: int, latest: LatestFollowed, tags: frozenset[str] = frozenset()) -> None:
-        """`latest`, and the chosen `tags`: what this request has read."""
-        self.asks = not latest.are_all
-        self._me = me
-        self.followed = FollowedPeople(me, latest)
-        self._tags = tags
+    def has_tag(post: Post) -> bool:
+        """Whether it has one of the chosen tags. A repost has no text."""
+        return bool(tags) and not tags.isdisjoint(_tags_of(post.body))
 
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self.followed.ask(pipe, people - {self._me})
-
-    def visible(self, posts: list[Post]) -> list[Post]:
+    def visible(posts: list[Post]) -> list[Post]:
         authors = [post.author.uid for post in posts]
         answered = [post.links.reply_to_user for post in posts]
         people = {*authors, *filter(None, answered)}
-        read = {None, self._me, *self.followed.among(people)}
+        read = {None, me, *followed.among(people)}
         if people <= read:
             return posts
         return [
             post
             for post, author, to in zip(posts, authors, answered, strict=True)
-            if {author, to} <= read or ((to in read or to == author) and author not in read and self._has_tag(post))
+            if {author, to} <= read or ((to in read or to == author) and author not in read and has_tag(post))
         ]
 
-    def _has_tag(self, post: Post) -> bool:
-        """Whether it has one of the chosen tags. A repost has no text."""
-        return bool(self._tags) and not self._tags.isdisjoint(_tags_of(post.body))
-
-
-class AsksNothing:
-    """A rule that decides by the post alone."""
-
-    asks = False
-
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        """Nothing to ask."""
+    return visible
 
 
 _author_and_answered = attrgetter("author.uid", "links.reply_to_user")
 
 
-class PostsToEveryone(AsksNothing):
+def posts_to_everyone(author: int, shown_anyway: int | None) -> Rule:
     """What one user wrote to everyone: no replies to others. A thread of one's own is written to everyone. A foreign
-    database may list other users' posts as theirs."""
+    database may list other users' posts as theirs. `shown_anyway`: the id of the pinned post."""
+    to_everyone = {(author, None), (author, author)}
 
-    def __init__(self, author: int, shown_anyway: int | None) -> None:
-        """`shown_anyway`: the id of the pinned post."""
-        self._author = author
-        self._to_everyone = {(author, None), (author, author)}
-        self._shown_anyway = shown_anyway
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        if self._to_everyone.issuperset(map(_author_and_answered, posts)):  # as on most profiles
+    def visible(posts: list[Post]) -> list[Post]:
+        if to_everyone.issuperset(map(_author_and_answered, posts)):  # as on most profiles
             return posts
-        return [post for post in posts if self._is_shown(post)]
+        return [
+            post
+            for post in posts
+            if _author_and_answered(post) in to_everyone or (post.pid == shown_anyway and post.author.uid == author)
+        ]
 
-    def _is_shown(self, post: Post) -> bool:
-        is_shown_anyway = post.pid == self._shown_anyway and post.author.uid == self._author
-        return is_shown_anyway or _author_and_answered(post) in self._to_everyone
-
-
-class PostsBy(AsksNothing):
-    """The posts of one user, as `PostsToEveryone`, and their replies to others."""
-
-    def __init__(self, author: int) -> None:
-        self._author = author
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        return [post for post in posts if post.author.uid == self._author]
+    return visible
 
 
-class WithPictures(AsksNothing):
-    """Only posts with pictures, as their authors wrote them."""
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        return [post for post in posts if post.media.pictures and post.links.repost_of is None]
+def posts_by(author: int) -> Rule:
+    """The posts of one user, as `posts_to_everyone`, and their replies to others."""
+    return lambda posts: [post for post in posts if post.author.uid == author]
 
 
-class NoReposts(AsksNothing):
-    """Only what people wrote. Everyone's timeline has each post once already."""
+def with_pictures(posts: list[Post]) -> list[Post]:
+    """A `Rule`: only posts with pictures, as their authors wrote them."""
+    return [post for post in posts if post.media.pictures and post.links.repost_of is None]
 
-    def visible(self, posts: list[Post]) -> list[Post]:
-        return [post for post in posts if post.links.repost_of is None]
+
+def no_reposts(posts: list[Post]) -> list[Post]:
+    """A `Rule`: only what people wrote. Everyone's timeline has each post once already."""
+    return [post for post in posts if post.links.repost_of is None]
 
 
 # ---- What a viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides.

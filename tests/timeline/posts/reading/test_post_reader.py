@@ -6,15 +6,21 @@ from retwis_site.store.replies import rest
 from tests.support.stored_posts import delete_answered, reader_for, write_answer
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
-from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
-from timeline.relations.relations import LATEST, LATEST_FOLLOWED, NO_FOLLOWED_READ, LatestFollowed
+from timeline.posts.reading.visibility import posts_by, posts_of_followed
+from timeline.relations.relations import LATEST, LATEST_FOLLOWED, NO_FOLLOWED_READ, FollowedPeople, LatestFollowed
 
 ALL = LatestFollowed(frozenset({"2"}), are_all=True)
 
 
-def read(store, viewer=None, rules=(), pids=(6, 5, 4, 3, 2, 1)):
-    found, dead = reader_for(store, viewer or Visitor(), rules).read(pids)
+def read(store, viewer=None, rules=(), pids=(6, 5, 4, 3, 2, 1), about=()):
+    found, dead = reader_for(store, viewer or Visitor(), rules, about=about).read(pids)
     return [post.pid for post in found], dead
+
+
+def of_followed(latest, *rules):
+    """The rules of a home and more, and whom they are about."""
+    followed = FollowedPeople(1, latest)
+    return {"rules": [posts_of_followed(1, followed, frozenset()), *rules], "about": [followed]}
 
 
 def asked_acted(uid):
@@ -57,7 +63,7 @@ def test_cached_posts_take_none_but_a_viewers_own_are_always_read(store, posts, 
 
 def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store, posts, round_trips):
     records._authors_by_pid.put(2, 3)
-    reader = reader_for(store, Visitor(), [PostsOfFollowed(1, NO_FOLLOWED_READ)])
+    reader = reader_for(store, Visitor(), **of_followed(NO_FOLLOWED_READ))
     recorded = round_trips(lambda: reader.read([2]))
     assert commands(recorded) == [
         ["HGETALL post:2", "ZMSCORE following:1", "HMGET user:3"],
@@ -83,9 +89,9 @@ def test_missing_and_deleted_posts_are_left_out_and_named(store, posts, raw):
 
 
 def test_each_rule_of_a_page_leaves_out_posts(store, posts):
-    assert read(store, rules=[PostsBy(2)]) == ([5, 2], [])
-    assert read(store, rules=[PostsOfFollowed(1, ALL)]) == ([5, 4, 2, 1], [])
-    assert read(store, rules=[PostsOfFollowed(1, ALL), PostsBy(2)]) == ([5, 2], [])
+    assert read(store, rules=[posts_by(2)]) == ([5, 2], [])
+    assert read(store, **of_followed(ALL)) == ([5, 4, 2, 1], [])
+    assert read(store, **of_followed(ALL, posts_by(2))) == ([5, 2], [])
 
 
 # ---- whom the viewer follows
@@ -95,7 +101,7 @@ def test_a_user_who_follows_few_needs_no_further_command(store, posts, raw, roun
     raw.zadd("following:1", {"2": 5})
     latest = answer(store, Pipe.ask, LATEST_FOLLOWED, 1)
     assert latest == ALL
-    recorded = round_trips(lambda: read(store, User(1, "Alice"), [PostsOfFollowed(1, latest)]))
+    recorded = round_trips(lambda: read(store, User(1, "Alice"), **of_followed(latest)))
     assert not any("following" in command for each in commands(recorded) for command in each)
 
 
@@ -104,12 +110,11 @@ def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, po
     latest = answer(store, Pipe.ask, LATEST_FOLLOWED, 1)
     assert "3" in latest.members
     assert "2" not in latest.members
-    rule = PostsOfFollowed(1, latest)
-    reader = reader_for(store, User(1, "Alice"), [rule])
+    reader = reader_for(store, User(1, "Alice"), **of_followed(latest))
     recorded = round_trips(lambda: (reader.read([6, 5, 4]), reader.read([3, 2, 1])))
     asked = [command for command in recorded.commands if command[:2] == ("ZMSCORE", "following:1")]
     assert asked == [("ZMSCORE", "following:1", "2")]
-    assert read(store, rules=[PostsOfFollowed(1, latest)])[0] == [6, 5, 4, 3, 2, 1]
+    assert read(store, **of_followed(latest))[0] == [6, 5, 4, 3, 2, 1]
 
 
 def test_whom_a_known_post_answers_is_asked_in_the_same_round_trip(store, posts, raw, round_trips, clock):
@@ -117,7 +122,7 @@ def test_whom_a_known_post_answers_is_asked_in_the_same_round_trip(store, posts,
     latest = LatestFollowed(frozenset({"2"}), are_all=False)
 
     def page():
-        return read(store, User(1, "Alice"), [PostsOfFollowed(1, latest)], pids=[7, 5])
+        return read(store, User(1, "Alice"), pids=[7, 5], **of_followed(latest))
 
     people = ["ZMSCORE following:1", "HMGET user:2", "HMGET user:3"]
     posts_and_acted = ["HGETALL post:7", "HGETALL post:5", *asked_acted(1)]
@@ -138,7 +143,7 @@ def test_a_reading_names_what_it_has_left_out_with_its_place_in_the_thread(store
     delete_answered(raw, 8)
     for _ in range(2):  # from the store, then from the cache
         pipe = store.pipeline()
-        found = rest(pipe, reader_for(store, Visitor(), [PostsBy(2)]).reading(pipe, [7, 8, 9, 10]))
+        found = rest(pipe, reader_for(store, Visitor(), [posts_by(2)]).reading(pipe, [7, 8, 9, 10]))
         assert [post.pid for post in found.posts] == [7]
         left_out = {one.pid: (one.links.reply_to, one.deleted_by) for one in found.unavailable()}
         assert left_out == {8: (7, DeletedBy.AUTHOR), 9: (8, None)}

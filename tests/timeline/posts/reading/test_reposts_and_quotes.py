@@ -8,8 +8,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import reader_for
 from timeline.posts.entities import NO_CONTEXT
 from timeline.posts.reading.post_reader import STEPS
-from timeline.posts.reading.visibility import NoReposts, PostsBy, PostsOfFollowed
-from timeline.relations.relations import LatestFollowed
+from timeline.posts.reading.visibility import no_reposts, posts_by, posts_of_followed
+from timeline.relations.relations import FollowedPeople, LatestFollowed
 
 
 @pytest.fixture
@@ -62,22 +62,17 @@ def test_a_repost_of_what_is_gone_is_shown_nowhere(store, repost, raw):
 
 def test_the_rules_of_a_page_are_about_who_reposts(store, repost):
     repost(20, 3, 1)
-    assert read(store, [20, 1], rules=[PostsBy(3)]) == [(20, 1, ["carol"])]
-    followed = PostsOfFollowed(2, LatestFollowed(frozenset({"3"}), are_all=True))
+    assert read(store, [20, 1], rules=[posts_by(3)]) == [(20, 1, ["carol"])]
+    followed = posts_of_followed(2, FollowedPeople(2, LatestFollowed(frozenset({"3"}), are_all=True)), frozenset())
     assert read(store, [20, 4, 1], rules=[followed]) == [(20, 1, ["carol"])]
-    assert read(store, [20, 4, 1], rules=[NoReposts()]) == [(4, 4, []), (1, 1, [])]
+    assert read(store, [20, 4, 1], rules=[no_reposts]) == [(4, 4, []), (1, 1, [])]
 
 
 class NothingOf:
     """Hides what one user wrote, as a block does."""
 
-    asks = True
-
     def __init__(self, uid):
         self.uid = uid
-
-    def ask(self, pipe, authors):
-        self.asked = authors
 
     def visible(self, posts):
         return [post for post in posts if post.author.uid != self.uid]
