@@ -14,7 +14,7 @@ from retwis_site.store.replies import Reading, Reply, Result, Scored, begun, bot
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import PostReader, read_asked_for
 from timeline.posts.reading.records import OnePost, Record, post_deleted, read_by_id
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
@@ -147,9 +147,6 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
 # below a post that the viewer does not see, which has no page for them, is read besides.
 
 
-NO_NUMBERS = Numbers(relations.FollowCounts(0, 0), None)
-
-
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
     author: User
@@ -158,9 +155,9 @@ class ThreadPage:
     begins_higher: bool  # the thread has posts above these
     replies: list[Branch]
     after: int | None  # the cursor of the next page of replies; None on the last page
-    is_muted: bool = False  # by the viewer: they get no notices of the thread
-    numbers: Numbers = NO_NUMBERS  # of the author
-    follows: bool = False  # whether the viewer follows the author
+    is_muted: bool  # by the viewer: they get no notices of the thread
+    numbers: Numbers  # of the author
+    follows: bool  # whether the viewer follows the author
 
 
 A_PAGE = 100  # replies to the post itself that a page has
@@ -173,7 +170,7 @@ FOLLOWS_NOBODY = Result(lambda: relations.LatestFollowed(frozenset(), are_all=Tr
 class Threads(Repository):
     """All threads."""
 
-    def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage:
+    def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage | Post:
         """A post of `username` with what it replies to, and the replies to it above the cursor: first the author's own,
         then those of people whom the viewer follows, then the others, each oldest first.
 
@@ -182,15 +179,15 @@ class Threads(Repository):
         of more than IN_THREAD posts those of `_read_below_unseen`. Raises NoSuchUser, AccountDeleted, NoSuchPost, and
         PostDeleted for a deleted post without replies.
 
-        The id of a repost gives the post that it reposts, without its thread.
+        The id of a repost gives the post that it reposts, without its thread; NoSuchPost where the viewer does not see
+        that.
         """
-        limit = "-inf" if after is None else f"({after}"
         author, (found, replies, in_thread, known, latest, muted, numbers) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 OnePost(pipe, me, them, pid).or_place,
-                pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
-                pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
+                _ask_above(pipe, keys.replies_to(pid), after or 0, A_PAGE + 1),
+                _ask_above(pipe, keys.thread(pid), after or 0, IN_THREAD),
                 FOLLOWS_NOBODY if me is None else pipe.ask(relations.LATEST_FOLLOWED, me),
                 ask_latest_acted(pipe, me),
                 relations.ask_muted_threads(pipe, me),
@@ -199,13 +196,14 @@ class Threads(Repository):
         )
         links = found.links
         if links.repost_of is not None:
-            return self._reposted(viewer, pid)
+            if reposted := read_asked_for(self._store, viewer, [pid]):
+                return reposted[0]
+            raise NoSuchPost(pid)
         listed = stored_ids(keys.replies_to(pid), replies)
-        direct, below = listed[:A_PAGE], stored_ids(keys.thread(pid), in_thread)
-        if direct and links.root is not None and links.root != pid:
-            below = self._in_thread(links.root, max(pid, after or 0))
+        direct = listed[:A_PAGE]
+        below = self._below(pid, links.root if direct else None, in_thread, after or 0)
         here = set(direct)
-        above = [higher for higher in _above(links) if higher != pid] if after is None else []
+        above = _above(pid, links) if after is None else []
         followed = relations.FollowedPeople(viewer.uid or 0, known)
         reader = PostReader(self._store, viewer, (), latest.asking_for(pid), author, about=[followed])
         posts = self._read_thread(reader, pid, [*above, *direct], below)
@@ -243,7 +241,7 @@ class Threads(Repository):
         """Those of these posts that the viewer sees, also of people whom the viewer mutes. One round trip, and those of
         `PostReader.read`."""
         viewer.ask(lambda pipe, me: trip())
-        return PostReader(self._store, viewer, acted=NOTHING_READ_MUTES_ASIDE).read(pids)[0]
+        return read_asked_for(self._store, viewer, pids)
 
     def around(self, viewer: Viewer, pid: int) -> tuple[list[Post], list[Post]]:
         """What a post replies to, the first of the thread first; and the replies to it and to these, each after the one
@@ -253,17 +251,14 @@ class Threads(Repository):
             lambda pipe, me: both(
                 trip(
                     ask_latest_acted(pipe, me),
-                    pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE),
-                    pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD),
+                    _ask_above(pipe, keys.replies_to(pid), 0, A_PAGE),
+                    _ask_above(pipe, keys.thread(pid), 0, IN_THREAD),
                 ),
                 read_by_id(pipe, me, pid),
             )
         )
-        found, direct = post.value, stored_ids(keys.replies_to(pid), replies)
-        below = stored_ids(keys.thread(pid), in_thread)
-        if direct and found.links.root is not None and found.links.root != pid:
-            below = self._in_thread(found.links.root, pid)
-        above = [higher for higher in _above(found.links) if higher != pid]
+        links, direct = post.value.links, stored_ids(keys.replies_to(pid), replies)
+        below, above = self._below(pid, links.root if direct else None, in_thread), _above(pid, links)
         reader = self._reader(viewer, author, pid, latest)
         posts = self._read_thread(reader, pid, [*above, *direct], below)
         higher = [posts[one] for one in reversed(above) if one in posts]
@@ -273,17 +268,14 @@ class Threads(Repository):
         """Of the page of a post."""
         return PostReader(self._store, viewer, (), latest.asking_for(pid), author)
 
-    def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
-        """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
-        posts = self.some(viewer, [repost])
-        if not posts:
-            raise NoSuchPost(repost)
-        return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, replies=[], after=None)
-
-    def _in_thread(self, root: int, above: int) -> list[int]:
-        """The next posts of a thread above an id. One round trip."""
-        pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
-        return stored_ids(keys.thread(root), pids)
+    def _below(self, pid: int, root: int | None, in_thread: Sequence[str], after: int = 0) -> list[int]:
+        """The next posts of the thread of a post, above `after`. `in_thread`: those of the thread that it has begun.
+        One round trip for a reply, whose thread has begun with the post `root`; None: it has no replies."""
+        if root is None or root == pid:
+            return stored_ids(keys.thread(pid), in_thread)
+        return stored_ids(
+            keys.thread(root), answer(self._store, _ask_above, keys.thread(root), max(pid, after), IN_THREAD)
+        )
 
     def _read_thread(
         self, reader: PostReader, top: int, near: Sequence[int], below: Sequence[int]
@@ -305,8 +297,9 @@ class Threads(Repository):
             if not unseen:
                 return
             asked.update(unseen)
-            found = answers(self._store, partial(_ask_replies, above=end, most=IN_THREAD // len(unseen) + 1), unseen)
-            replies = [one for pid, some in found.items() for one in stored_ids(keys.replies_to(pid), some)]
+            asked_for, most = map(keys.replies_to, unseen), IN_THREAD // len(unseen) + 1
+            found = answers(self._store, partial(_ask_above, pid=end, most=most), asked_for)
+            replies = [one for key, some in found.items() for one in stored_ids(key, some)]
             posts |= self._read(reader, {one: None for one in replies[:IN_THREAD] if one not in posts})
 
     def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, InThread]:
@@ -317,8 +310,9 @@ class Threads(Repository):
         return {post.pid: post for post in all_of_them}
 
 
-def _ask_replies(pipe: Pipe, pid: int, above: int, most: int) -> Reply[list[str]]:
-    return pipe.zrangebyscore(keys.replies_to(pid), f"({above}", "+inf", most)
+def _ask_above(pipe: Pipe, key: str, pid: int, most: int) -> Reply[list[str]]:
+    """The next posts in a listing above an id."""
+    return pipe.zrangebyscore(key, f"({pid}", "+inf", most)
 
 
 def _in_order(top: int, replies: Iterable[InThread]) -> list[Post]:
@@ -344,9 +338,9 @@ def _as_it_is_now(shown: InThread | None, found: Record | Unavailable, author: U
     return found.by(author)._replace(context=shown.context) if isinstance(shown, Post) else shown
 
 
-def _above(links: Links) -> tuple[int, ...]:
-    """The nearest posts above, nearest first. An import may know only the post replied to."""
-    return links.above or ((links.reply_to,) if links.reply_to else ())
+def _above(pid: int, links: Links) -> list[int]:
+    """The nearest posts above a post, nearest first. An import may know only the post replied to."""
+    return [higher for higher in links.above or [links.reply_to] if higher and higher != pid]
 
 
 def _is_reply(post: InThread | None) -> bool:

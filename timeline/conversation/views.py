@@ -315,8 +315,8 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         if not request.viewer.checked.is_staff:
             raise
         return redirect("moderation_post", username, pid)
-    if found.post.pid != pid:  # the address of a repost leads to the post
-        return redirect("post", found.author.username, found.post.pid)
+    if isinstance(found, Post):  # the address of a repost leads to the post
+        return redirect("post", found.author.username, found.pid)
     by = rendering(request)
     post = found.post if isinstance(found.post, Post) else None
     seen_above = (one for one in found.above if isinstance(one, Post))

@@ -17,16 +17,15 @@ from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
-from retwis_site.store.client import Pipe, Repository, Store, answers, for_each, handles
-from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
+from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each, handles
+from retwis_site.store.ids import integer, nonce, stored_ids
 from retwis_site.store.replies import Reply
 from timeline.posts.entities import Links
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import Record, stored_as
+from timeline.posts.reading.records import Outline, Record, ask_outline, stored_as
 from timeline.posts.settling import (
-    Cause,
     PostLook,
     PostNotices,
     PostState,
@@ -74,7 +73,7 @@ class Delivery(Repository):
         look, by_tags = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
         if look is not None:
-            PostNotices(self._store).write([Cause(pid, uid, int(time.time()), look.seen[pid].links)])
+            PostNotices(self._store).write([Outline(pid, uid, int(time.time()), look.seen[pid].links)])
             self._push_own(uid, pid)
             if followers + sum(map(len, by_tags.values())) > settings.DELIVER_INLINE_LIMIT:
                 job.replace(f"fan:{pid}:{nonce()}")
@@ -88,17 +87,16 @@ class Delivery(Repository):
         """The job `fan:<pid>:<nonce>`: push a post into its readers' homes. Returns False when the worker had to stop
         before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
         pid = job_id(claim.name, 1)
-        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
+        post = answer(self._store, ask_outline, pid)
+        if post is None or _is_late(claim, post):
             self.redeliver(pid)
             return True
-        uid = stored_id(keys.post(pid), author)
-        look = self._list(uid, pid, {})[0] if uid is not None else None
+        look, _ = self._list(post.uid, pid, {})
         self._settle(pid, {}, look)
-        if uid is None or look is None:
+        if look is None:
             return True
         tags = [*tags_in(look.seen[pid].text)]
-        return claim.carry_out(chain(self.push_to_followers(uid, pid), self._push_by_tags(uid, pid, tags)))
+        return claim.carry_out(chain(self.push_to_followers(post.uid, pid), self._push_by_tags(post.uid, pid, tags)))
 
     def redeliver(self, *pids: int) -> None:
         """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
@@ -112,15 +110,13 @@ class Delivery(Repository):
         """The same but for the homes. Returns whose homes may lack these posts."""
         readers = Readers(set(), set())
         for pid in pids:
-            stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-            author = stored_id(keys.post(pid), stored)
-            look = self._list(author, pid, {})[0] if author is not None else None
+            post = answer(self._store, ask_outline, pid)
+            look = self._list(post.uid, pid, {})[0] if post is not None else None
             self._settle(pid, {}, look)
-            if author is not None and look is not None:
-                cause = Cause(pid, author, stored_time(keys.post(pid), when), look.seen[pid].links)
-                PostNotices(self._store).write([cause])
+            if post is not None and look is not None:
+                PostNotices(self._store).write([post._replace(links=look.seen[pid].links)])
                 self._store.unlink(keys.timeline(pid))
-                readers.authors.add(author)
+                readers.authors.add(post.uid)
                 readers.tags.update(tags_in(look.seen[pid].text))
         return readers
 
@@ -266,6 +262,11 @@ class Delivery(Repository):
         return len(homes)
 
 
+def _is_late(claim: Claim, post: Outline) -> bool:
+    """Whether a push would put the id of a post too low into homes, or put it there twice."""
+    return claim.attempt > 1 or time.time() - post.time > PUSHED_WITHIN
+
+
 # ---- Reposts: a post of their own, which names another one. The edge is in `timeline/relations/relations.py`.
 
 
@@ -329,15 +330,13 @@ class Reposts(Repository):
         """The job `fan_repost:<pid>:<nonce>`: push a repost into the homes of many followers. Returns False when the
         worker had to stop before the end. Later attempts, and a late first one, drop the homes."""
         pid = job_id(claim.name, 1)
-        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-        uid = stored_id(keys.post(pid), author)
-        delivery = Delivery(self._store)
-        if uid is None:  # it was undone
+        post, delivery = answer(self._store, ask_outline, pid), Delivery(self._store)
+        if post is None:  # it was undone
             return True
-        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
-            delivery.drop_homes(uid)
+        if _is_late(claim, post):
+            delivery.drop_homes(post.uid)
             return True
-        return claim.carry_out(delivery.push_to_followers(uid, pid))
+        return claim.carry_out(delivery.push_to_followers(post.uid, pid))
 
 
 def _own_posts(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:

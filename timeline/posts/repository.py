@@ -5,10 +5,9 @@ in `settling.py`; how it comes to its readers, in `delivery.py`.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from django.conf import settings
 
@@ -44,16 +43,18 @@ from timeline.posts.pictures import describe, require_descriptions, with_sizes
 from timeline.posts.post_ids import CounterIds, SnowflakeIds, post_ids
 from timeline.posts.reading.records import (
     LINKS,
+    Outline,
     Record,
     Version,
+    ask_outline,
     ask_post,
     deleted_by,
     links_from,
-    post_deleted,
+    outlines,
+    own_post,
     stored_as,
 )
 from timeline.posts.settling import (
-    Cause,
     PostNotices,
     PostState,
     Settling,
@@ -71,24 +72,15 @@ from timeline.relations.upkeep import ask_edges_to_post, remove_edges_to_posts
 MOST_ABOVE = 20  # posts above it that a reply names, so that its page finds them at once
 
 
-class PostTarget(NamedTuple):
-    """A post that another one names."""
-
-    pid: int
-    author: int
-    deleted: bool
-    links: Links
-
-
 def links_of(store: Store, uid: int, new: NewPost) -> Links:
     """The links of a new post of `uid`. Two round trips, three where a repost is named; none for a post that names no
     other. Raises TargetMissing, TargetDeleted, TargetBlocked."""
     named = {pid for pid in (new.reply_to, new.quote) if pid is not None}
     if not named:
         return NO_LINKS
-    found = _read(store, named)
+    found = outlines(store, named)
     reposted = {pid: one.links.repost_of for pid, one in found.items() if one.links.repost_of is not None}
-    originals = _read(store, {*reposted.values()})
+    originals = outlines(store, {*reposted.values()})
     found |= {pid: originals[of] for pid, of in reposted.items() if of in originals}
     if any(pid not in found or found[pid].links.repost_of is not None for pid in named):
         raise TargetMissing
@@ -96,7 +88,7 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
     links = NO_LINKS
     if new.reply_to is not None:
         parent = found[new.reply_to]
-        links = links_of_reply(parent.pid, parent.author, parent.links)
+        links = links_of_reply(parent.pid, parent.uid, parent.links)
     return links if new.quote is None else links._replace(quote=found[new.quote].pid)
 
 
@@ -105,32 +97,21 @@ def links_of_reply(to: int, author: int, its: Links) -> Links:
     return Links(reply_to=to, root=its.root or to, reply_to_user=author, above=(to, *its.above)[:MOST_ABOVE])
 
 
-def _read(store: Store, pids: Collection[int]) -> dict[int, PostTarget]:
-    """The posts that exist, also deleted ones. One round trip; none without posts."""
-    found: dict[int, PostTarget] = {}
-    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted", *LINKS]), pids)
-    for pid, (author, deleted, *links) in stored.items():
-        uid = stored_id(keys.post(pid), author)
-        if uid is not None:
-            found[pid] = PostTarget(pid, uid, deleted is not None, links_from(keys.post(pid), links))
-    return found
-
-
-def _check(store: Store, uid: int, targets: Iterable[PostTarget]) -> None:
+def _check(store: Store, uid: int, targets: Iterable[Outline]) -> None:
     """One round trip. A hash that its author's `updates:` does not list was never published. A suspension is as a
     deletion of the account."""
     with store.pipeline() as pipe:
         asked = [
             (
                 target.deleted,
-                pipe.zscore(keys.updates(target.author), str(target.pid)),
-                ask_user(pipe, target.author),
-                [pipe.zscore(key(uid), str(target.author)) for key in (keys.blocked, keys.blocked_by)],
+                pipe.zscore(keys.updates(target.uid), str(target.pid)),
+                ask_user(pipe, target.uid),
+                [pipe.zscore(key(uid), str(target.uid)) for key in (keys.blocked, keys.blocked_by)],
             )
             for target in targets
         ]
     for deleted, listed, author, blocks in asked:
-        if deleted or author.value is None:
+        if deleted is not None or author.value is None:
             raise TargetDeleted
         if listed.value is None:
             raise TargetMissing
@@ -287,7 +268,7 @@ class Posts(Repository):
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
         with suppress(LeaseEnded):
-            cause, told = Cause(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
+            cause, told = Outline(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
             PostNotices(job.store).remove_mentions(cause, told)
             settling = Settling(job.store)
             with job.store.pipeline() as pipe:
@@ -321,15 +302,9 @@ class Posts(Repository):
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
         with self._store.pipeline() as pipe:
-            fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
-            look = ask_look(pipe, written_by(uid, [pid]))
-        author, when = fields.value
-        seen = look.value.seen[pid]
-        if author != str(uid) or seen.links.repost_of is not None:
-            raise NoSuchPost(pid)
-        if seen.deleted:
-            raise PostDeleted(pid)
-        return seen, seen.texts[-1].since if seen.texts else stored_time(keys.post(pid), when)
+            outline, look = ask_outline(pipe, pid), ask_look(pipe, written_by(uid, [pid]))
+        post, seen = own_post(uid, pid, outline.value), look.value.seen[pid]
+        return seen, seen.texts[-1].since if seen.texts else post.time
 
     # ---- delete
 
@@ -340,11 +315,7 @@ class Posts(Repository):
         PostRemoved.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
-        author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])
-        if author != str(uid) or original is not None:  # a repost is undone, not deleted
-            raise NoSuchPost(pid)
-        if deleted is not None:
-            raise post_deleted(pid, deleted_by(deleted))
+        own_post(uid, pid, answer(self._store, ask_outline, pid))  # a repost is undone, not deleted
         job = Outbox(self._store).add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
         mark_deleted(job.store, [pid], by)
         with suppress(LeaseEnded):
@@ -389,7 +360,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
         links = now.links._replace(mentions=mentioned(store, now.text))
-        cause, told = Cause(pid, uid, now.texts[-1].since, links), mentioned(store, earlier) or ()
+        cause, told = Outline(pid, uid, now.texts[-1].since, links), mentioned(store, earlier) or ()
         PostNotices(store).remove_mentions(cause, told)
         Settling(store).agree({}, look)
         PostNotices(store).write_mentions(cause, told)
@@ -411,7 +382,7 @@ def _unlist(store: Store, uid: int, pid: int) -> int:
         asked = ask_look(pipe, written_by(uid, [pid]))
     look = asked.value
     Settling(store).agree({}, look)
-    PostNotices(store).remove([Cause(pid, uid, 0, look.seen[pid].links)])
+    PostNotices(store).remove([Outline(pid, uid, 0, look.seen[pid].links)])
     return edges.value
 
 
@@ -469,23 +440,21 @@ def recount_posts(store: Store, uid: int) -> dict[OfId, Callable[[Scored], None]
 
 
 def _recount(store: Store, uid: int, rows: Scored) -> None:
-    pids, causes = stored_ids(keys.updates(uid), [member for member, _ in rows]), []
-    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]), pids)
-    for pid, (author, when, *named) in stored.items():
-        links = links_from(keys.post(pid), named)
-        if author == str(uid) and links.repost_of is None:
-            causes.append(Cause(pid, uid, stored_time(keys.post(pid), when), links))
-    jobs = [f"settle:{cause.pid}:{nonce()}" for cause in causes]
+    posts = _own_posts(store, uid, [member for member, _ in rows])
+    jobs = [f"settle:{pid}:{nonce()}" for pid in posts]
     leased = Outbox(store).add_all(jobs)
-    Settling(leased).settle([cause.pid for cause in causes])
-    PostNotices(leased).write(causes)
+    Settling(leased).settle(posts)
+    PostNotices(leased).write(posts.values())
     Outbox(store).all_done(jobs)
 
 
+def _own_posts(store: Store, uid: int, members: Sequence[str]) -> dict[int, Outline]:
+    """By id, the posts among these of `updates:` that are the user's and no reposts. One round trip."""
+    posts = outlines(store, stored_ids(keys.updates(uid), members))
+    return {pid: post for pid, post in posts.items() if post.uid == uid and post.links.repost_of is None}
+
+
 # ---- The posts of a deleted account, removed by a worker a chunk at a time.
-
-
-OF_AUTHOR = ("user_id", *LINKS)  # what is read of each
 
 
 def remove_posts(store: Store, uid: int) -> Iterator[None]:
@@ -500,17 +469,14 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     for members in emptied(store, key):
-        stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), OF_AUTHOR), stored_ids(key, members))
-        links = {
-            pid: links_from(keys.post(pid), named) for pid, (author, *named) in stored.items() if author == str(uid)
-        }
-        own = [pid for pid, named in links.items() if named.repost_of is None]
+        posts = _own_posts(store, uid, members)
+        own = [*posts]
         jobs = [f"settle:{pid}:{nonce()}" for pid in own]
         leased = Outbox(store).add_all(jobs)
         mark_deleted(leased, own)
         Settling(leased).settle(own)
         Outbox(store).all_done(jobs)
-        PostNotices(store).remove([Cause(pid, uid, 0, links[pid]) for pid in own])
+        PostNotices(store).remove(posts.values())
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         remove_members(store, key, members)
         yield

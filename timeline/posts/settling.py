@@ -30,7 +30,7 @@ from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_not
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, Media
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import CHANGES, LINKS, Version, ask_versions, links_from, media_from
+from timeline.posts.reading.records import CHANGES, LINKS, Outline, Version, ask_versions, links_from, media_from
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
 from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
@@ -426,26 +426,13 @@ def leave_to_the_index(pipe: Pipe, pid: int) -> None:
 # ---- The notices that a post causes: to the author answered, to the author quoted, and to the people mentioned.
 
 
-class Cause(NamedTuple):
-    """What of a post decides whom it concerns."""
-
-    pid: int
-    author: int
-    time: int  # of the notices, in unix seconds
-    links: Links
-
-    @property
-    def mentions(self) -> tuple[int, ...]:
-        return self.links.mentions or ()
-
-
 Concerned = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
 
 
 class PostNotices(Repository):
     """The notices of posts. It runs under the job of the post: a process that dies leaves the rest to a worker."""
 
-    def write(self, posts: Iterable[Cause]) -> None:
+    def write(self, posts: Iterable[Outline]) -> None:
         """Tell everyone whom new or edited posts concern. None without such people, else three round trips for all
         together; one more with a quote, two more each time that what decides changes meanwhile.
 
@@ -467,20 +454,20 @@ class PostNotices(Repository):
 
         reconcile(look(notices), look, write)
 
-    def remove(self, posts: Collection[Cause]) -> None:
+    def remove(self, posts: Collection[Outline]) -> None:
         """Take back all notices of deleted posts. One round trip; one more with a quote."""
         authors = self._authors(posts)
         notices = [one for post in posts for one in self._notices(post, authors).items()]
         for_each(self._store, lambda pipe, one: queue_remove(pipe, *one), notices)
 
-    def remove_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
+    def remove_mentions(self, post: Outline, before: tuple[int, ...]) -> None:
         """What an edit takes back: the notices of people who were mentioned `before` and are no longer. One round trip;
         none without any. It comes before the new mentions are in the hash: until then, a deletion finds these people
         there."""
         left = tuple(uid for uid in before if uid not in post.mentions)
         self.remove([post._replace(links=Links(mentions=left))])
 
-    def write_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
+    def write_mentions(self, post: Outline, before: tuple[int, ...]) -> None:
         """What an edit adds: people who are mentioned now and were not before are told. Round trips as for `write`, and
         one more with a quote; none without such people."""
         new = {*post.mentions} - {*before}
@@ -490,26 +477,26 @@ class PostNotices(Repository):
         mentions = tuple(uid for uid in post.mentions if uid in new - others)
         self.write([post._replace(links=Links(mentions=mentions))])
 
-    def _notices(self, post: Cause, authors: Mapping[int, int]) -> dict[int, Notice]:
+    def _notices(self, post: Outline, authors: Mapping[int, int]) -> dict[int, Notice]:
         """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""
         kinds = dict.fromkeys(post.mentions, NoticeKind.MENTION)
         if quoted := authors.get(post.links.quote or 0):
             kinds[quoted] = NoticeKind.QUOTE
         if post.links.reply_to_user:
             kinds[post.links.reply_to_user] = NoticeKind.REPLY
-        kinds.pop(post.author, None)
-        return {owner: Notice(kind, post.pid, post.author) for owner, kind in kinds.items()}
+        kinds.pop(post.uid, None)
+        return {owner: Notice(kind, post.pid, post.uid) for owner, kind in kinds.items()}
 
-    def _authors(self, posts: Collection[Cause]) -> dict[int, int]:
+    def _authors(self, posts: Collection[Outline]) -> dict[int, int]:
         """The authors of the quoted posts, without those that are gone. One round trip; none without a quote."""
         known = authors_of(self._store, [post.links.quote for post in posts if post.links.quote])
         return {pid: one.author for pid, one in known.items() if one.author}
 
 
-def _ask_concerned(pipe: Pipe, post: Cause, notices: Mapping[int, Notice]) -> Result[Concerned]:
+def _ask_concerned(pipe: Pipe, post: Outline, notices: Mapping[int, Notice]) -> Result[Concerned]:
     """Whether a post stands, and who wants to know of it."""
     fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body", "media"])
-    account_deleted = pipe.hget(keys.user(post.author), "deleted")
+    account_deleted = pipe.hget(keys.user(post.uid), "deleted")
     asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
     muted = {owner: ask_muted_words(pipe, owner) for owner in notices}
 

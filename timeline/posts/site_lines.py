@@ -215,24 +215,19 @@ def _settle_deleted(store: Store, replies: Sequence[int]) -> None:
 
 # Deleted posts that have replies keep their places in threads.
 
-DELETED_FIELDS = ("user_id", "time", "deleted", *records.LINKS)
-
 
 def _read_deleted(store: Store) -> Iterator[Line]:
     """A line for each, by id. Two round trips for each 500 posts with replies. The ids are in memory: such posts are
     few."""
     pids = sorted(pid for some in ids_of(store, keys.replies_to) for pid in _deleted(store, some))
     for chunk in batches(pids, AT_ONCE):
-        stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), DELETED_FIELDS), chunk)
-        for pid, (author, when, deleted, *links) in stored.items():
-            key = keys.post(pid)
-            uid = stored_id(key, author)
-            if uid is not None and deleted is not None:
-                by = records.deleted_by(deleted)
-                since = stored_time(key, deleted.removesuffix(by.mark))
-                line = {"id": pid, "user": uid, "time": iso(stored_time(key, when)), "deleted": iso(since)}
+        for post in records.outlines(store, chunk).values():
+            if post.deleted is not None:
+                by = records.deleted_by(post.deleted)
+                since = stored_time(keys.post(post.pid), post.deleted.removesuffix(by.mark))
+                line = {"id": post.pid, "user": post.uid, "time": iso(post.time), "deleted": iso(since)}
                 marked = {"by": by.value} if by is DeletedBy.STAFF else {}
-                yield line | marked | _links(records.links_from(key, links), PLACE)
+                yield line | marked | _links(post.links, PLACE)
 
 
 def _deleted(store: Store, pids: Sequence[int]) -> list[int]:

@@ -42,9 +42,8 @@ from timeline.posts.feature import POSTS
 from timeline.posts.html import about_post, all_words_of, described, html_of, picture_page
 from timeline.posts.links import with_own_names
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import read_asked_for
 from timeline.posts.reading.records import one_post, texts_of_post
-from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.repository import Posts
 
 
@@ -57,7 +56,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     reply_to, quote = (_named(request.GET.get(name)) for name in ("reply_to", "quote"))
     by = rendering(request)
     pids = [pid for pid in (reply_to, quote) if pid is not None]
-    above = _seen(request, pids)
+    above = read_asked_for(connect(), request.viewer, pids)
     if len(above) < len(set(pids)) and composer.kept_draft(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
     form = composer.composer(request, by, reply_to=reply_to, quote=quote, pictures="here")
@@ -167,13 +166,6 @@ def _named(pid: str | None) -> int | None:
     return found
 
 
-def _seen(request: RetwisRequest, pids: Sequence[int]) -> list[Post]:
-    """Those of these posts that the viewer sees, also when their authors are muted: the viewer has asked for them. No
-    round trip without posts."""
-    reader = PostReader(connect(), request.viewer, acted=NOTHING_READ_MUTES_ASIDE)
-    return reader.read(list(dict.fromkeys(pids)))[0] if pids else []
-
-
 def _composer_of(post: NewPost) -> str:
     """The address of the page on which this post can be written."""
     named = {"reply_to": post.reply_to, "quote": post.quote}
@@ -205,7 +197,7 @@ def _composer_again(
 ) -> HttpResponse:
     by = rendering(request)
     named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
-    above = _seen(request, [pid for pid in named if pid is not None])
+    above = read_asked_for(connect(), request.viewer, [pid for pid in named if pid is not None])
     return composer.compose_page(request, by, composer.composer_with(form, by, refused), above, status)
 
 
@@ -290,7 +282,7 @@ def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """All texts of a post, the newest first. At most three round trips. Raises NoSuchPost, also for a repost,
     PostDeleted, NotShown."""
     post, texts = texts_of_post(request.viewer, username, pid)
-    shown, _ = PostReader(connect(), request.viewer, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
+    shown = read_asked_for(connect(), request.viewer, [pid])
     if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
     latest, by, rows = shown[0], rendering(request), []

@@ -13,13 +13,13 @@ from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from retwis_site.store.client import Pipe, Repository, Store
+from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Result, both, rest, trip
 from timeline.people.common import Mine, ask_mine, foreseen_people
 from timeline.people.lists import ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
-from timeline.posts.entities import NoSuchPost, Post, PostDeleted, PostsPage
+from timeline.posts.entities import Post, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
@@ -29,7 +29,7 @@ from timeline.posts.reading.post_reader import (
     PostReader,
     ask_foreseen,
 )
-from timeline.posts.reading.records import Record, cached_author
+from timeline.posts.reading.records import Record, ask_outline, cached_author, own_post
 from timeline.posts.reading.visibility import (
     HIDDEN,
     LatestActed,
@@ -56,11 +56,7 @@ class Pins(Repository):
         author's post, and for a repost), PostDeleted.
 
         A post that is deleted meanwhile stays pinned and is not shown."""
-        author, deleted, repost_of = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])
-        if author != str(uid) or repost_of is not None:
-            raise NoSuchPost(pid)
-        if deleted is not None:
-            raise PostDeleted(pid)
+        own_post(uid, pid, answer(self._store, ask_outline, pid))
         Users(self._store).write(uid, {"pinned": str(pid)})
 
     def unpin(self, uid: int, pid: int) -> None:

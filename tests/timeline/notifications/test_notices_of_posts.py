@@ -5,7 +5,8 @@ import pytest
 from tests.support.people import LONG_AGO
 from tests.support.stores.seam import before_round_trip
 from timeline.posts.entities import Links
-from timeline.posts.settling import Cause, PostNotices
+from timeline.posts.reading.records import Outline
+from timeline.posts.settling import PostNotices
 
 ALICE, BOB, CAROL = 1, 2, 3
 PID, QUOTED = 10, 5
@@ -19,7 +20,7 @@ def posts(raw, alice, bob, carol):
 
 
 def post(answered=None, **given):
-    return Cause(PID, ALICE, LONG_AGO, Links(reply_to_user=answered, **given))
+    return Outline(PID, ALICE, LONG_AGO, Links(reply_to_user=answered, **given))
 
 
 def notices(raw):

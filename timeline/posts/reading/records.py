@@ -2,7 +2,7 @@
 posts through `PostReader`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from accounts.media.repository import ANIMATED
@@ -10,7 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import ask_user
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Pipe, Store, answers
 from retwis_site.store.ids import is_digest, note_bad, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reading, Result, trip
@@ -137,6 +137,51 @@ def record_from(
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited, language, media)
+
+
+class Outline(NamedTuple):
+    """Whose a post is and what it names. It is the same for a deleted post, and for one without a text."""
+
+    pid: int
+    uid: int
+    time: int  # unix seconds
+    links: Links
+    deleted: str | None = None  # the field; None: it is not deleted
+
+    @property
+    def mentions(self) -> tuple[int, ...]:
+        return self.links.mentions or ()
+
+
+OUTLINE = ("user_id", "time", "deleted", *LINKS)
+
+
+def ask_outline(pipe: Pipe, pid: int) -> Result[Outline | None]:
+    """Also of a deleted post; None when it is missing or has no author. One command."""
+    key = keys.post(pid)
+    fields = pipe.hmget(key, OUTLINE)
+
+    def read() -> Outline | None:
+        author, when, deleted, *links = fields.value
+        uid = stored_id(key, author)
+        return None if uid is None else Outline(pid, uid, stored_time(key, when), links_from(key, links), deleted)
+
+    return Result(read)
+
+
+def outlines(store: Store, pids: Iterable[int]) -> dict[int, Outline]:
+    """Those of these posts that exist, by id. One round trip; none without posts."""
+    return {pid: one for pid, one in answers(store, ask_outline, pids).items() if one is not None}
+
+
+def own_post(uid: int, pid: int, post: Outline | None) -> Outline:
+    """A post that its author may change. Raises NoSuchPost (also for another author's than `uid`, and for a repost),
+    PostDeleted."""
+    if post is None or post.uid != uid or post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    if post.deleted is not None:
+        raise post_deleted(pid, deleted_by(post.deleted))
+    return post
 
 
 def tombstone(pid: int, fields: Sequence[str | None]) -> Unavailable | None:
