@@ -34,7 +34,7 @@ from timeline.posts.entities import (
     TargetMissing,
     TargetRefused,
 )
-from timeline.posts.html import cards, chosen
+from timeline.posts.html import cards, picture_fields
 
 # ---- The line breaks of a typed text.
 
@@ -323,7 +323,7 @@ def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) ->
         "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
         "pictures": "here" if settings.MEDIA_MEMORY else "",
-        "chosen": chosen(form.pictures, by.language),
+        "chosen": picture_fields(form.pictures, by.language, is_new=True),
         "refused": refused,
         "to": "",
     }

@@ -71,17 +71,9 @@ def _size_and_words(one: Picture) -> dict[str, Any]:
     return {"width": one.width, "height": one.height, "alt": one.alt}
 
 
-def chosen(pictures: Sequence[Picture], language: str) -> Html:
-    """Those that the form of a new post has by now, each with a field for its description."""
-    return _with_fields(pictures, language, is_new=True)
-
-
-def described(pictures: Sequence[Picture], language: str) -> Html:
-    """The same for the form of a post that is changed: its pictures stay."""
-    return _with_fields(pictures, language, is_new=False)
-
-
-def _with_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) -> Html:
+def picture_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) -> Html:
+    """The pictures that a form has by now, each with a field for its description. Those of a new post can be left
+    out."""
     return joined(
         CHOSEN.fill(
             language,

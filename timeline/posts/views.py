@@ -39,7 +39,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.feature import POSTS
-from timeline.posts.html import about_post, all_words_of, described, html_of, picture_page
+from timeline.posts.html import about_post, all_words_of, html_of, picture_fields, picture_page
 from timeline.posts.links import with_own_names
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.post_reader import read_asked_for
@@ -257,7 +257,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             return HttpResponseRedirect(address)
         except (EditedMeanwhile, TooManyEdits, DescriptionMissing) as refused:
             form.add_error("body" if isinstance(refused, TooManyEdits) else None, str(refused.message))
-    pictures = described(form.pictures, request.LANGUAGE_CODE)
+    pictures = picture_fields(form.pictures, request.LANGUAGE_CODE, is_new=False)
     context = {"form": form, "uid": me.uid, "pid": pid, "address": address, "pictures": pictures, "newer": newer}
     # A form that comes back for another reason is still made of what it was made of.
     context["made_of"] = made_of if newer else request.POST.get("made_of", made_of)

@@ -2,7 +2,6 @@
 
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
@@ -136,19 +135,6 @@ UNREAD = Fragment(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPosts:
-    """What the first page says about unread posts, above the posts."""
-
-    count: int = 0  # posts by others
-    has_more: bool = False  # there may be more: the list ends before the last read post
-    resume_before: int | None = None  # cursor of the page that begins with the last read post, if it is another one
-    has_divider: bool = False  # whether this page has the line between unread and read posts
-
-
-NO_UNREAD_POSTS = UnreadPosts()
-
-
 def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
     """None without a cookie, or with the cookie of another user."""
     uid, _, pid = request.COOKIES.get(LAST_READ_COOKIE, "").partition("-")
@@ -156,40 +142,25 @@ def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
 
 
 def _unread_html(home: HomePage, before: int | None, last_read: int | None, language: str) -> Html:
-    """What the page says about unread posts. `last_read`: the highest id that the viewer had read before this visit."""
+    """What the page says about unread posts, above its posts. `last_read`: the highest id that the viewer had read
+    before this visit. Own posts do not count, and posts that this page knows to be dead or hidden."""
+    posts = home.page.posts
+    slots: dict[str, Any] = {"has_more": False, "leads": "", "number": 0, "resume_before": ""}
     if last_read is None:
         return NOTHING
-    shown = home.page.posts
-    if before is None:
-        posts = _unread_posts(home, last_read)
-        says = "new_posts" if posts.count else "all_read"
-    elif before > last_read and (not shown or shown[0].listed <= last_read):
+    if before is not None:
         # A later page that begins with the last read post: all unread posts are on the pages before it.
-        posts, says = NO_UNREAD_POSTS, "stopped_here"
-    else:
-        return NOTHING
-    leads = "down" if posts.has_divider else ""
-    return UNREAD.fill(
-        language,
-        says=says,
-        has_more=posts.has_more,
-        leads="back" if posts.resume_before else leads,
-        number=posts.count,
-        resume_before=posts.resume_before or "",
-    )
-
-
-def _unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
-    """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
-    if home.newest <= last_read:
-        return NO_UNREAD_POSTS
-    unread = [post for post in home.page.posts if post.listed > last_read]
-    count = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
-    if len(unread) < len(home.page.posts) or home.page.older is None:
-        return UnreadPosts(count, has_divider=len(unread) < len(home.page.posts))
-    on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].listed]
-    has_more = home.has_more and all(pid > last_read for pid in home.listed)
-    return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
+        begins_there = before > last_read and (not posts or posts[0].listed <= last_read)
+        return UNREAD.fill(language, says="stopped_here", **slots) if begins_there else NOTHING
+    unread = [post for post in posts if post.listed > last_read] if home.newest > last_read else []
+    number = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
+    if unread and len(unread) == len(posts) and home.page.older is not None:
+        number += sum(last_read < pid < unread[-1].listed for pid in home.listed)  # on later pages
+        has_more = home.has_more and all(pid > last_read for pid in home.listed)  # the list may end before that post
+        slots |= {"has_more": has_more, "leads": "back", "resume_before": last_read + 1}
+    elif unread and len(unread) < len(posts):
+        slots |= {"leads": "down"}  # to the line between unread and read posts
+    return UNREAD.fill(language, says="new_posts" if number else "all_read", **slots | {"number": number})
 
 
 # ---- The pages that visitors see too: the global timeline, the welcome page, profiles.
