@@ -27,8 +27,8 @@ from timeline.conversation.repository import (
     ActOnPost,
     SavedPage,
     SavedPart,
-    SavedPosts,
     Threads,
+    saved_posts,
 )
 from timeline.people.lists import Cursor
 from timeline.posts.composer import EditForm, PostForm
@@ -362,7 +362,7 @@ def _saved(of: Relation, call: Call) -> object:
     sent = call.sent
     below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
     part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
-    return _listed(Statuses(call), part, partial(SavedPosts(connect(), of).part, call.viewer))
+    return _listed(Statuses(call), part, partial(saved_posts, connect(), of, call.viewer))
 
 
 ENDPOINTS = (

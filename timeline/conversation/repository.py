@@ -19,7 +19,7 @@ from timeline.posts.reading.records import OnePost, Record, post_deleted, read_b
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations import relations
 from timeline.relations.relation import Relation
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part
 from timeline.timelines.profile import NUMBERS, Numbers
 
 # ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
@@ -397,7 +397,6 @@ class ActedByPage:
     """A page of people, the latest first."""
 
     author: User  # of the post
-    pid: int
     rows: list[tuple[Cursor, ListedPerson]]
     older: Cursor | None  # of the next page; None on the last page
     hides_all: bool  # there are such people, of whom the viewer sees none
@@ -425,7 +424,7 @@ class ActedBy:
                 trip(OnePost(pipe, me, them, pid)), read_rows(pipe, key, before, PEOPLE_A_PAGE + 1)
             ),
         )
-        return self._page(viewer, author, pid, found, PEOPLE_A_PAGE)
+        return self._page(viewer, author, key, found, PEOPLE_A_PAGE)
 
     def part(self, viewer: Viewer, pid: int, before: Cursor | None, size: int) -> ActedByPage:
         """As `page`, of a post by its id alone, and `size` people. Round trips and errors as for `page` and
@@ -438,16 +437,16 @@ class ActedBy:
             return post.value.by(author), (yield from rows)
 
         post, found = viewer.ask(reading)
-        return self._page(viewer, post.author, pid, found, size)
+        return self._page(viewer, post.author, key, found, size)
 
-    def _page(self, viewer: Viewer, author: User, pid: int, found: Scored, size: int) -> ActedByPage:
+    def _page(self, viewer: Viewer, author: User, key: str, found: Scored, size: int) -> ActedByPage:
         """`found`: one row more than the page has."""
-        shown = stored_rows(self._mirror(pid), found[:size])
+        shown = stored_rows(key, found[:size])
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         cursors = {uid: Cursor(score, str(uid)) for uid, score in shown}
         older = cursors[shown[-1][0]] if shown and len(found) > size else None
         rows = [(cursors[uid], person) for uid, person in people.items()]
-        return ActedByPage(author, pid, rows, older, hides_all=bool(shown) and not rows)
+        return ActedByPage(author, rows, older, hides_all=bool(shown) and not rows)
 
 
 # ---- A user's own lists of posts: those that they like, and those that they keep.
@@ -471,26 +470,20 @@ class SavedPart(NamedTuple):
     size: int = POSTS_A_PAGE
 
 
-class SavedPosts:
-    """The posts of one relation of the viewer, such as those that they like. Only reads."""
-
-    def __init__(self, store: Store, relation: Relation) -> None:
-        self._store = store
-        self._key = relation.truth
-
-    def part(self, viewer: Viewer, part: SavedPart) -> SavedPage:
-        """A part of these posts. Two round trips with cached uids, three below or above a cursor; one more where many
-        are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
-        key = self._key
-        me, ([acted], scored) = viewer.ask_as_user(
-            lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), _read_saved(pipe, key(me), part))
-        )
-        scores = dict(stored_rows(key(me.uid), scored))
-        reader = PostReader(self._store, viewer, acted=acted)
-        of_ids = Part(upwards=part.upwards, size=part.size)
-        page = of_ids.page(fill([*scores], part.size, reader.read), has_more=False)
-        last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (page.older, page.newest))
-        return SavedPage(page.posts, last, first)
+def saved_posts(store: Store, relation: Relation, viewer: Viewer, part: SavedPart) -> SavedPage:
+    """A part of the posts of one relation of the viewer, such as those that they like. Two round trips with cached
+    uids, three below or above a cursor; one more where many are deleted or hidden, and those of `PostReader.read`.
+    Raises NotSignedIn."""
+    key = relation.truth
+    me, ([acted], scored) = viewer.ask_as_user(
+        lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), _read_saved(pipe, key(me), part))
+    )
+    scores = dict(stored_rows(key(me.uid), scored))
+    reader = PostReader(store, viewer, acted=acted)
+    of_ids = Part(upwards=part.upwards, size=part.size)
+    page = of_ids.page(of_ids.fill([*scores], reader.read), has_more=False)
+    last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (page.older, page.newest))
+    return SavedPage(page.posts, last, first)
 
 
 def _read_saved(pipe: Pipe, key: str, part: SavedPart) -> Reading[Scored]:

@@ -128,7 +128,7 @@ def acted_by(request: RetwisRequest, username: str, pid: int, of: Relation) -> H
         has_rows=bool(found.people),
         hides_all=found.hides_all,
         more=found.older is not None,
-        **about_post(found.author, found.pid),
+        **about_post(found.author, pid),
         rows=listed(found.people, by),
         older=str(found.older or ""),
     )
@@ -144,7 +144,7 @@ def _saved_posts(of: Relation) -> URLPattern:
     @require_safe
     def view(request: RetwisRequest) -> HttpResponse:
         part = repository.SavedPart(id_cursor(request.GET.get("before")))
-        found = repository.SavedPosts(connect(), of).part(request.viewer, part)
+        found = repository.saved_posts(connect(), of, request.viewer, part)
         by = rendering(request)
         page = PostsPage(found.posts, int(found.older.member) if found.older else None)
         shown = listing.listing(request, page, by) | {"older": str(found.older or "")}

@@ -440,7 +440,7 @@ def recount_posts(store: Store, uid: int) -> dict[OfId, Callable[[Scored], None]
 
 
 def _recount(store: Store, uid: int, rows: Scored) -> None:
-    posts = _own_posts(store, uid, [member for member, _ in rows])
+    posts = _own_among(store, uid, [member for member, _ in rows])
     jobs = [f"settle:{pid}:{nonce()}" for pid in posts]
     leased = Outbox(store).add_all(jobs)
     Settling(leased).settle(posts)
@@ -448,7 +448,7 @@ def _recount(store: Store, uid: int, rows: Scored) -> None:
     Outbox(store).all_done(jobs)
 
 
-def _own_posts(store: Store, uid: int, members: Sequence[str]) -> dict[int, Outline]:
+def _own_among(store: Store, uid: int, members: Sequence[str]) -> dict[int, Outline]:
     """By id, the posts among these of `updates:` that are the user's and no reposts. One round trip."""
     posts = outlines(store, stored_ids(keys.updates(uid), members))
     return {pid: post for pid, post in posts.items() if post.uid == uid and post.links.repost_of is None}
@@ -469,7 +469,7 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     for members in emptied(store, key):
-        posts = _own_posts(store, uid, members)
+        posts = _own_among(store, uid, members)
         own = [*posts]
         jobs = [f"settle:{pid}:{nonce()}" for pid in own]
         leased = Outbox(store).add_all(jobs)

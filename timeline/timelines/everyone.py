@@ -20,7 +20,7 @@ from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, Rule, ask_latest_acted, no_reposts
 from timeline.posts.repository import Posts
-from timeline.timelines.pagination import Part, ReadPosts, fill
+from timeline.timelines.pagination import Part, ReadPosts
 
 # ---- The ids of the global timeline: one list, or TIMELINE_SHARDS of them on as many servers, read as one.
 
@@ -187,7 +187,7 @@ class EveryoneTimeline:
             else:
                 last = filled.last or LARGEST_ID
                 lower = part._replace(below=last).of(self._list.below(last).ids)
-                filled = fill(lower, part.size - len(page.posts), shown)
+                filled = part._replace(size=part.size - len(page.posts)).fill(lower, shown)
                 page, dead = PostsPage(page.posts + filled.posts, filled.older), dead + filled.dead
         self._list.remove_dead(dead)
         return content, page

@@ -60,8 +60,22 @@ class Part(NamedTuple):
         return pipe.zrevrangebyscore(key, high, low, number)
 
     def fill(self, candidates: Sequence[int], shown: "ReadPosts", spare: int = 0) -> "Filled":
-        """As `fill`. Upwards, too, a post that the list has several times stands at its highest place."""
-        return fill(candidates, self.size, partial(_upwards, shown) if self.upwards else shown, spare)
+        """The first posts of the part that can be shown. Calls `shown` once, and once more when the page is still
+        short. `spare`: how many ids more than `size` are read at first, where most pages have hidden posts. Upwards,
+        too, a post that the list has several times stands at its highest place.
+
+        After that a page may stay short, or even empty, with a cursor below the last id that was read. So the number of
+        round trips is fixed, however many posts are deleted.
+        """
+        if self.upwards:
+            shown = partial(_upwards, shown)
+        read = candidates[: self.size + spare]
+        posts, dead = shown(read) if read else ([], [])
+        further = further_ids(candidates, len(read), len(posts), self.size)
+        if further:
+            more, more_dead = shown(further)
+            read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
+        return filled_page(candidates, self.size, read, posts, dead)
 
     def page(self, filled: "Filled", has_more: bool) -> PostsPage:
         """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
@@ -90,22 +104,6 @@ class Filled:
     dead: list[int]  # ids of posts that no longer exist
     last: int | None  # the last id that was read
     older: int | None  # the cursor of the next page; None when no id is left
-
-
-def fill(candidates: Sequence[int], size: int, shown: ReadPosts, spare: int = 0) -> Filled:
-    """The first `size` posts that can be shown. Calls `shown` once, and once more when the page is still short.
-    `spare`: how many ids more than `size` are read at first, where most pages have hidden posts.
-
-    After that a page may stay short, or even empty, with a cursor below the last id that was read. So the number of
-    round trips is fixed, however many posts are deleted.
-    """
-    read = candidates[: size + spare]
-    posts, dead = shown(read) if read else ([], [])
-    further = further_ids(candidates, len(read), len(posts), size)
-    if further:
-        more, more_dead = shown(further)
-        read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
-    return filled_page(candidates, size, read, posts, dead)
 
 
 def further_ids(candidates: Sequence[int], read: int, shown: int, size: int) -> Sequence[int]:

@@ -139,10 +139,8 @@ def _ask_foreseen(
     own = {pid for pid in shown.named if cached_author(pid) == me}  # such as one that this user has reposted
     taken = cached(shown.named if me == them else all_posts).keys() - own.union(fresh)
     posts = [*filterfalse(taken.__contains__, all_posts)]
-    if me is None:
-        return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
-    up_to, people = _acted_unknown.get(me) or 0, (*shown.people, *foreseen_people(me, them))
-    if min(all_posts, default=inf) > up_to:
+    people = shown.people if me is None else (*shown.people, *foreseen_people(me, them))
+    if me is None or min(all_posts, default=inf) > (_acted_unknown.get(me) or 0):
         return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
     return pipe.ask(HIDDEN, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
 

@@ -12,10 +12,11 @@ from tests.support.protocols.small_site import finish_jobs
 from tests.support.stored_keys import publish
 from tests.support.stores.seam import away
 from timeline.posts import repository
-from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
+from timeline.posts.entities import DeletedBy, NewPost, NoSuchPost, PostDeleted, PostRemoved, TooManyEdits
 from timeline.posts.reading.records import Version, ask_versions
 from timeline.posts.repository import MOST_TEXTS, Posts
 from timeline.posts.settling import Settling
+from timeline.timelines.profile import Pins
 
 
 @pytest.fixture
@@ -72,6 +73,13 @@ def test_only_the_author_edits(store, post, raw):
     with pytest.raises(NoSuchPost):
         Posts(store).edit(1, 9, "a repost has no text")
     assert raw.keys("edits:*") == []
+
+
+def test_a_post_that_staff_has_removed_meanwhile_says_so(store, post, raw):
+    Posts(store).delete(1, 1, DeletedBy.STAFF)
+    for act in (lambda: Posts(store).edit(1, 1, "Bye"), lambda: Pins(store).pin(1, 1)):
+        with pytest.raises(PostRemoved):
+            act()
 
 
 def test_a_deleted_post_is_not_edited(store, post, raw):

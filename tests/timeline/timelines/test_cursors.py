@@ -8,7 +8,7 @@ from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID, parse_id
 from timeline.people.lists import By, Cursor, Show, choice, id_cursor, name_cursor
-from timeline.timelines.pagination import READ_MORE, fill, further_ids, post_cursor
+from timeline.timelines.pagination import READ_MORE, Part, further_ids, post_cursor
 
 ids = st.integers(1, LARGEST_ID)
 
@@ -114,7 +114,7 @@ def read_by(hidden):
 
 def test_a_full_page_reads_no_further():
     shown, calls = read_by(lambda pid: pid % 10 == 0)
-    assert [post.listed for post in fill(PIDS, SIZE, shown, SPARE).posts] == [
+    assert [post.listed for post in Part(size=SIZE).fill(PIDS, shown, SPARE).posts] == [
         pid for pid in range(999, 0, -1) if pid % 10
     ][:SIZE]
     assert [len(call) for call in calls] == [SIZE + SPARE]
@@ -122,7 +122,7 @@ def test_a_full_page_reads_no_further():
 
 def test_a_page_that_lacks_two_posts_reads_a_few_more():
     shown, calls = read_by(lambda pid: 980 < pid < 988)
-    filled = fill(PIDS, SIZE, shown, SPARE)
+    filled = Part(size=SIZE).fill(PIDS, shown, SPARE)
     assert len(filled.posts) == SIZE
     assert [len(call) for call in calls] == [25, 12]
     assert filled.older == filled.posts[-1].listed
@@ -130,7 +130,7 @@ def test_a_page_that_lacks_two_posts_reads_a_few_more():
 
 def test_a_page_of_which_nothing_is_shown_reads_as_many_as_it_may():
     shown, calls = read_by(lambda pid: pid > 900)
-    assert len(fill(PIDS, SIZE, shown, SPARE).posts) == SIZE
+    assert len(Part(size=SIZE).fill(PIDS, shown, SPARE).posts) == SIZE
     assert [len(call) for call in calls] == [25, READ_MORE]
 
 

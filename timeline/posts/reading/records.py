@@ -68,8 +68,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
 # ---- Records
 
 
-LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
-COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `PostCounts`
+LINKS, COUNTS = Links._fields, PostCounts._fields
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
 FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS, "media")
 CHANGES = ALT, REMOVED = "alt:", "removed:"  # with a digest behind them: `timeline/posts/pictures.py`
@@ -324,20 +323,20 @@ def most_likely_named(pid: int) -> tuple[list[int], list[int]]:
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
     """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
     PostDeleted, NotShown."""
-    author, [found] = viewer.ask_about(username, lambda pipe, me, them: trip(OnePost(pipe, me, them, pid)))
-    return found.by(author)
+    author, post = viewer.ask_about(username, lambda pipe, me, them: _read_one(pipe, me, them, pid))
+    return post.value.by(author)
 
 
 def one_post_or_hidden(viewer: Viewer, username: str, pid: int) -> tuple[Post, bool]:
     """As `one_post`, also when a block hides the post from the viewer, and whether one does."""
+    author, post = viewer.ask_about(username, lambda pipe, me, them: _read_one(pipe, me, them, pid))
+    return post.behind_blocks().by(author), post.is_hidden()
 
-    def reading(pipe: Pipe, me: int | None, them: int) -> Reading[tuple[Record, bool]]:
-        post = OnePost(pipe, me, them, pid)
-        yield
-        return post.behind_blocks(), post.is_hidden()
 
-    author, (found, is_hidden) = viewer.ask_about(username, reading)
-    return found.by(author), is_hidden
+def _read_one(pipe: Pipe, me: int | None, them: int, pid: int) -> Reading["OnePost"]:
+    post = OnePost(pipe, me, them, pid)
+    yield
+    return post
 
 
 def find_post(viewer: Viewer, pid: int) -> Post:
@@ -362,8 +361,8 @@ def read_by_id(pipe: Pipe, me: int | None, pid: int) -> Reading[tuple[User, "One
             author = stored_id(keys.post(pid), stored)
         if author is None:
             raise NoSuchPost(pid)
-        user, post = ask_user(pipe, author), OnePost(pipe, me, author, pid)
-        yield
+        user = ask_user(pipe, author)
+        post = yield from _read_one(pipe, me, author, pid)
         if post.fields.value[0] in (None, str(author)):
             break
         author = None  # a cached author is only a guess
