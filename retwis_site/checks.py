@@ -1,5 +1,7 @@
 """System checks for `manage.py check`. `--deploy` adds the sign-in cookie and the settings of the store's servers."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -8,12 +10,15 @@ from django.core.checks.security import base, csrf
 from django.core.exceptions import ImproperlyConfigured
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.features import require_right_settings
 from retwis_site.maintenance.server_advice import advice, clock_advice
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.rendering.template_names import FragmentError
-from retwis_site.store.client import connect
+from retwis_site.store.client import Store, connect
+from retwis_site.store.kinds import KINDS, PREFIX
+
+MOST_NAMED = 10  # kinds of keys in one message
 
 
 @register("store")
@@ -96,3 +101,31 @@ def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     except StoreError as error:
         hint = "Look whether the server at REDIS_URL runs, and whether user and password are right."
         return [Error(f"The store cannot be asked: {error}", hint=hint, id="retwis.E007")]
+
+
+@register("store", deploy=True)
+def user_may_touch_all_keys(**kwargs: Any) -> list[CheckMessage]:
+    """The store's user has the rights of this version, for this prefix: with the `users.acl` of an older one, what is
+    new fails. One round trip for each kind of key."""
+    if settings_are_right() or not settings.REDIS_URL:
+        return []
+    try:
+        refused = list(_untouchable(connect()))
+    except StoreError:  # the check above tells it
+        return []
+    if not refused:
+        return []
+    more = f", and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
+    text = f"The store's user may not touch these keys: {', '.join(refused[:MOST_NAMED])}{more}."
+    hint = "Give it the rights of this version, in deploy/users.acl. With REDIS_KEY_PREFIX, that stands after each ~."
+    return [Error(text, hint=hint, id="retwis.E008")]
+
+
+def _untouchable(store: Store) -> Iterator[str]:
+    """The names of the kinds of keys that the server refuses."""
+    for kind in KINDS.values():
+        name = f"{PREFIX}{kind.name}"
+        try:
+            store.ttl(re.sub("<.*?>", "1", name))  # web processes and management commands may send it, of any type
+        except StoreRefused:
+            yield name

@@ -6,7 +6,9 @@ from django.core.management.base import SystemCheckError
 
 from retwis_site.checks import settings_are_right, sign_in_cookie_is_safe
 from retwis_site.store.connection.topology import described, transport as transport_of
+from retwis_site.store.kinds import KINDS, PREFIX
 from tests.support.processes.processes import environment, manage
+from tests.support.stores import acl_users, topologies
 
 
 def retwis_messages(capsys, *arguments):
@@ -189,3 +191,28 @@ def test_a_server_that_refuses_the_password_is_an_error_of_the_deploy_check(sett
     ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL=url))
     assert ended.returncode == 1
     assert "(retwis.E007)" in ended.stderr
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_keys_that_the_user_may_not_touch_are_an_error_of_the_deploy_check(tmp_path):
+    """As after an upgrade with the `users.acl` of the older version, or with a prefix that its line lacks."""
+    older = [line.replace(" ~home_tags:*", "").replace(" ~outbox ", " ") for line in acl_users.lines()]
+    server = topologies.Server(tmp_path, *topologies.free_ports(1), users=older)
+    with topologies.running([server]):
+        url = f"redis://{acl_users.credentials()}127.0.0.1:{server.port}"
+        ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL=url))
+        prefixed = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL=url, REDIS_KEY_PREFIX="blog:"))
+    assert ended.returncode == prefixed.returncode == 1
+    assert "(retwis.E008) The store's user may not touch these keys: home_tags:<uid>, outbox." in ended.stderr
+    assert "(retwis.E008) The store's user may not touch these keys: blog:next_user_id, blog:users," in prefixed.stderr
+    assert f", and {len(KINDS) - 10} more." in prefixed.stderr
+
+
+@pytest.mark.real_server
+@pytest.mark.usefixtures("raw")
+def test_the_deploy_check_asks_for_a_key_of_each_kind(capsys, sent):
+    assert not any("E008" in line for line in retwis_messages(capsys, "--deploy"))
+    asked = [key for name, *words in sent.commands if name == "TTL" for key in words]
+    assert len(asked) == len(KINDS)
+    assert all(key.startswith(f"{PREFIX}{kind.start}") for key, kind in zip(asked, KINDS.values(), strict=True))
