@@ -20,6 +20,8 @@ TOO_LATE = {"PYTHONPATH", "DJANGO_SETTINGS_MODULE"}  # what Python and Django re
 ENDS_GUNICORN = 4  # exit code: gunicorn ends too, and does not start such a worker again and again
 _HOST = r"(\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])"
 
+_NOT_KEPT = re.compile(r"""[\s\\"']""")  # of a value, by one program or the other that reads the file
+
 SETTINGS: dict[str, str] = {}  # name -> default, of all that were read
 
 # ---- The kinds
@@ -113,8 +115,8 @@ def read_env_file(path: str) -> set[str]:
 
     Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot
     be read, for a line that is no setting (python-dotenv would leave it out, and the site would run without it), for a
-    name that an earlier line has (the last one counts for systemd), and for a variable that comes TOO_LATE, unless the
-    environment has it too."""
+    name that an earlier line has (the last one counts for systemd), for a value of which systemd has made another one,
+    and for a variable that comes TOO_LATE, unless the environment has it too."""
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
             lines = list(parse_stream(file))
@@ -131,6 +133,11 @@ def read_env_file(path: str) -> set[str]:
         if line.key in first:
             raise ImproperlyConfigured(f"{where}: line {first[line.key]} has set {line.key}. Remove one of the two.")
         first[line.key] = line.original.line
+        if _is_read_differently(line.original.string, line.value, os.environ.get(line.key)):
+            raise ImproperlyConfigured(
+                f"{where}: systemd takes another value of {line.key} from it. Write a comment into a line of its own, "
+                "and the value without backslashes."
+            )
         if line.key in TOO_LATE and os.environ.get(line.key) != line.value:
             raise ImproperlyConfigured(
                 f"RETWIS_ENV_FILE={path!r} has {line.key}, and is read too late for it. Set it in the environment."
@@ -141,10 +148,19 @@ def read_env_file(path: str) -> set[str]:
     return set(first)
 
 
+def _is_read_differently(line: str, value: str, given: str | None) -> bool:
+    """Whether the environment has another value, of the same characters: that of a unit's EnvironmentFile=, which
+    takes a comment behind a value for a part of it. The site's web processes would differ from its commands."""
+    if given is None or given == value:
+        return False
+    written = line.partition("=")[2]
+    return _NOT_KEPT.sub("", given) == _NOT_KEPT.sub("", written)
+
+
 def refuse_misspelt(names: set[str]) -> None:
     """Refuse a name that is nearly that of a setting; others may be for other programs. Raises ImproperlyConfigured."""
     for name in sorted(names - SETTINGS.keys() - TOO_LATE):
-        for meant in get_close_matches(name, SETTINGS, n=1, cutoff=0.85):
+        for meant in get_close_matches(name.upper(), SETTINGS, n=1, cutoff=0.85):
             raise ImproperlyConfigured(f"{name} is no setting of the site. Is {meant} meant?")
 
 

@@ -62,7 +62,7 @@ def test_a_command_ends_in_one_line(tmp_path):
 
 
 NO_SETTINGS = ("PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden", "PORT=hidden\0")
-NEARLY = ("ALLOWED_HOST", "HTTP", "REDIS_ULR", "TRUSTED_PROXY", "METRICS_PROT")
+NEARLY = ("ALLOWED_HOST", "HTTP", "REDIS_ULR", "TRUSTED_PROXY", "METRICS_PROT", "https", "Allowed_Hosts")
 MISTAKES = [
     *((f"SECRET_KEY=s\n{line}\n", "line 2: write NAME=value.") for line in NO_SETTINGS),
     *((f"SECRET_KEY=s\n{name}=1\n", f"{name} is no setting of the site. Is ") for name in NEARLY),
@@ -80,7 +80,7 @@ def test_a_mistake_in_the_file_is_an_error_that_says_where_and_shows_no_value(tm
 
 
 def test_the_file_may_have_variables_for_other_programs(tmp_path, written):
-    text = "SECRET_KEY=s\nTZ=UTC\nWEB_CONCURRENCY=4\nNODE_ENV=production\nGUNICORN_CMD_ARGS=--preload\nCLUB_NAME=x\n"
+    text = "SECRET_KEY=s\nTZ=UTC\nWEB_CONCURRENCY=4\nNODE_ENV=production\nGUNICORN_CMD_ARGS=--preload\nCLUB_NAME=x\nhttps_proxy=x\n"
     assert settings_with(tmp_path, RETWIS_ENV_FILE=written(text)).returncode == 0
 
 
@@ -106,3 +106,23 @@ def test_a_variable_that_is_read_before_the_file_is_an_error_unless_the_environm
         {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "RETWIS_ENV_FILE": path, name: value},
     )
     assert printed.stdout == "read\n"
+
+
+# Lines, and what systemd 252 reads in them (its generator of environment.d has the same parser as EnvironmentFile=).
+TWO_READINGS = [
+    ("REDIS_KEY_PREFIX=hidden: # the club", "hidden: # the club"),
+    ('REDIS_KEY_PREFIX="hidden:"  # the club', "hidden:# the club"),
+    ("REDIS_KEY_PREFIX=hid\\den:", "hidden:"),
+    ('REDIS_KEY_PREFIX="hid\\nden:"', "hid\\nden:"),
+]
+
+
+@pytest.mark.parametrize(("line", "of_systemd"), TWO_READINGS)
+def test_a_line_that_systemd_reads_differently_is_an_error_in_a_unit(tmp_path, written, line, of_systemd):
+    """Else its web processes use other keys than the commands of the operator, without a word."""
+    path = written(f"SECRET_KEY=s\n{line}\n")
+    assert settings_with(tmp_path, RETWIS_ENV_FILE=path).returncode == 0
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=path, REDIS_KEY_PREFIX=of_systemd)
+    assert ended.returncode == 1
+    assert "line 2: systemd takes another value of REDIS_KEY_PREFIX from it." in ended.stderr
+    assert "hidden" not in ended.stderr
