@@ -11,7 +11,7 @@ from retwis_site.store.client import Store
 
 
 class Command(StoreCommand):
-    help = "List the names that nobody may register, block a word, or unblock it. Existing accounts stay."
+    help = "List the words that staff has blocked as names, block a word, or unblock it. Existing accounts stay."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--block", metavar="WORD", help="a name, with `*` for any letters; also what looks like it")
@@ -28,6 +28,10 @@ class Command(StoreCommand):
             Log(store).write(Act(what="name:blocked", reason=options["block"].lower()))
             names.add(options["block"])
         if options["unblock"]:
+            blocked = names.all()
+            if options["unblock"].lower() not in blocked:
+                known = f" There are: {', '.join(blocked)}" if blocked else ""
+                raise CommandError(f"{options['unblock']!r} is not blocked.{known}")
             Log(store).write(Act(what="name:unblocked", reason=options["unblock"].lower()))
             names.remove(options["unblock"])
         for word in names.all():

@@ -41,5 +41,5 @@ def _field(text: str) -> tuple[str, str]:
     try:
         return name, checked(name, value)
     except ValidationError as error:
-        choices = ", ".join(key for key, _ in getattr(SiteForm.base_fields[name], "choices", ()))
+        choices = ", ".join(key for key, _ in getattr(SiteForm.base_fields[name], "choices", ()) if key)
         raise CommandError(f"{name}: {' '.join(error.messages)}{choices and f' Choose one of: {choices}.'}") from error

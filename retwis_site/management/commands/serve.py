@@ -152,6 +152,6 @@ def _require_free_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            in_use = error.errno == errno.EADDRINUSE
-            fix = "Choose another port: make run PORT=9000" if in_use else "Choose another --host"
+            of_port = error.errno in {errno.EADDRINUSE, errno.EACCES}  # without root, ports below 1024 are refused
+            fix = "Choose another port: make run PORT=9000" if of_port else "Choose another --host"
             raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. {fix}") from error

@@ -73,7 +73,11 @@ def test_a_change_says_when_every_page_shows_it(raw, capsys):
 
 @pytest.mark.parametrize(
     ("word", "choices"),
-    [("registration=maybe", "open, approval, invite, closed"), ("colour=pink", "pine, ocean, plum, brick, slate")],
+    [
+        ("registration=maybe", "open, approval, invite, closed"),
+        ("colour=pink", "pine, ocean, plum, brick, slate"),
+        ("second_factor=all", "staff"),
+    ],
 )
 def test_a_word_that_is_no_choice_is_refused_with_the_choices(raw, word, choices):
     refuses(f"Choose one of: {choices}[.]$", "site", word, verbosity=0)

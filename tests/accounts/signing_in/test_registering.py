@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from accounts.apps.repository import Apps, own_token
 from accounts.joining import joining
@@ -228,6 +229,8 @@ def test_a_blocked_word_is_refused_until_it_is_unblocked(store, raw):
     with pytest.raises(joining.NameRefused):
         joining.check_name(store, "sparn_king")
     joining.check_name(store, "king_spam")
+    with pytest.raises(CommandError, match=r"'spma' is not blocked\. There are: spam\*"):
+        call_command("names", "--unblock", "spma", verbosity=0)
     call_command("names", "--unblock", "Spam*", verbosity=0)
     assert joining.BlockedNames(store).all() == []
     joining.check_name(store, "spammer")

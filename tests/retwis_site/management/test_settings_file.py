@@ -80,7 +80,8 @@ def test_a_mistake_in_the_file_is_an_error_that_says_where_and_shows_no_value(tm
 
 
 def test_the_file_may_have_variables_for_other_programs(tmp_path, written):
-    text = "SECRET_KEY=s\nTZ=UTC\nWEB_CONCURRENCY=4\nNODE_ENV=production\nGUNICORN_CMD_ARGS=--preload\nCLUB_NAME=x\nhttps_proxy=x\n"
+    text = "SECRET_KEY=s\nTZ=UTC\nWEB_CONCURRENCY=4\nNODE_ENV=production\nGUNICORN_CMD_ARGS=--preload\nCLUB_NAME=x\n"
+    text += "https_proxy=x\n"
     assert settings_with(tmp_path, RETWIS_ENV_FILE=written(text)).returncode == 0
 
 

@@ -1,5 +1,6 @@
 """`manage.py serve`: the first start, the end of all its processes, and the next start after a kill."""
 
+import errno
 import itertools
 import os
 import re
@@ -7,6 +8,8 @@ import signal
 import socket
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from retwis_site.store import embedded
 from retwis_site.store.connection import topology
@@ -190,6 +193,16 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
     assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
     assert line.endswith("Choose another port: make run PORT=9000")
     assert nothing_is_left([])
+
+
+def test_the_fix_for_a_port_that_needs_root_is_another_port(raw, monkeypatch):
+    class Refused(socket.socket):
+        def bind(self, address):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket, "socket", Refused)
+    with pytest.raises(CommandError, match=r"Permission denied\. Choose another port: make run PORT=9000"):
+        call_command("serve", port=80)
 
 
 def test_a_folder_that_takes_no_static_files_is_an_error_that_names_the_setting(serve, settings, raw):

@@ -140,7 +140,9 @@ def site(store, raw, alice, bob):
 
 
 def test_a_post_is_printed_and_deleted_and_the_log_says_why(site, store, capsys):
-    assert "text: Buy now!\n" in said(capsys, "post", "1")
+    printed = said(capsys, "post", "1")
+    assert "author: bob (user 2)\n" in printed  # the commands about a user take the name
+    assert "text: Buy now!\n" in printed
     site.hset("post:1", "body", "Buy\x1b[2J\x9b2J\r\nnow!")  # what clears a terminal
     assert "text: Buy\ufffd[2J\ufffd2J\ufffd\nnow!\n" in said(capsys, "post", "1")
     assert said(capsys, "post", "1", "--delete", "--reason", "spam") == "Post 1 is deleted.\n"

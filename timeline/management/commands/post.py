@@ -43,6 +43,8 @@ class Command(StoreCommand):
         author, when, body, deleted = store.hmget(keys.post(pid), ["user_id", "time", "body", "deleted"])
         if author is None:
             raise CommandError(f"There is no post {pid}.")
-        self.say(f"author: user {author}")
+        uid = parse_id(author)
+        name = store.hget(keys.user(uid), "username") if uid is not None else None
+        self.say(f"author: {name} (user {author})" if name else f"author: user {author}")
         self.say(f"time: {iso(stored_time(keys.post(pid), when))}")
         self.say("deleted" if deleted is not None else f"text: {body or ''}")
