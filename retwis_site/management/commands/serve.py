@@ -30,6 +30,7 @@ logger = logging.getLogger("retwis.store")
 # Bytes: glibc gives such blocks back to the system at once. Without a fixed number it keeps the 19 MiB of a password
 # hash in each thread that has made one.
 GIVEN_BACK_FROM = 1 << 20
+EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104  as hosts to listen on
 CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server
 
 NEEDS = {
@@ -62,10 +63,12 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _require_free_port(host, port)
+        _require_another_port_for_metrics(host, port)
         self._welcome(store)
         greetings = [] if settings.REDIS_URL else self._prepare(store)
         _collect_static_files()
-        self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
+        shown = f"[{host}]" if ":" in host else host
+        self.say(f"\nRetwis is at http://{shown}:{port}{settings.SCRIPT_NAME}   (Ctrl-C stops it)")
         if not is_loopback(host):
             self.say(NEEDS_A_PROXY)
         for greeting in filter(None, greetings):
@@ -155,3 +158,10 @@ def _require_free_port(host: str, port: int) -> None:
             of_port = error.errno in {errno.EADDRINUSE, errno.EACCES}  # without root, ports below 1024 are refused
             fix = "Choose another port: make run PORT=9000" if of_port else "Choose another --host"
             raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. {fix}") from error
+
+
+def _require_another_port_for_metrics(host: str, port: int) -> None:
+    """Raise CommandError where the worker would serve metrics at the address of the pages."""
+    metrics_host = settings.METRICS_HOST
+    if port == settings.METRICS_PORT and (host == metrics_host or not {host, metrics_host}.isdisjoint(EVERY_ADDRESS)):
+        raise CommandError(f"METRICS_PORT={port} is the port of the pages, too. Set another one, such as {port + 1}.")

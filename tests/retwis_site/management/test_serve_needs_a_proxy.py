@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from unittest import mock
 
 import pytest
@@ -39,3 +40,8 @@ def test_on_an_address_for_others_it_says_what_only_a_proxy_can_do(said, host):
 def test_on_loopback_it_does_not(said, host):
     assert "Retwis is at" in said(host)
     assert "proxy" not in said(host)
+
+
+def test_the_printed_address_is_one_that_a_browser_opens(said, settings):
+    settings.SCRIPT_NAME = "/social"
+    assert re.search(r"Retwis is at http://\[::1\]:[0-9]+/social   ", said("::1"))

@@ -195,6 +195,13 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
     assert nothing_is_left([])
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])  # noqa: S104
+def test_pages_and_metrics_need_different_ports(raw, settings, port, host):
+    settings.METRICS_PORT = port
+    with pytest.raises(CommandError, match=rf"METRICS_PORT={port} is the port of the pages, too\. Set another one"):
+        call_command("serve", port=port, host=host)
+
+
 def test_the_fix_for_a_port_that_needs_root_is_another_port(raw, monkeypatch):
     class Refused(socket.socket):
         def bind(self, address):
