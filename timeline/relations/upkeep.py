@@ -117,7 +117,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     for relation, type_, kind in sets:
         for rows in newest_first(store, kind(owner.uid)):
             moments = _moments(store, relation, kind(owner.uid), rows)
-            yield [{"type": type_, **line} for line in _said(store, relation, owner.uid, moments, address_of)]
+            yield [{"type": type_, **line} for line in _said(store, relation, moments, address_of)]
 
 
 def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moments:
@@ -130,18 +130,19 @@ def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moment
     return {member: times[number] for member, number in own.items()}
 
 
-def _said(store: Store, relation: Relation, me: int, moments: Moments, address_of: AddressOf) -> Iterator[Line]:
-    """What lines say about people and posts, without those of deleted accounts; about tags and words, and about
-    threads, by the id of the first post. Two round trips at most."""
+def _said(store: Store, relation: Relation, moments: Moments, address_of: AddressOf) -> Iterator[Line]:
+    """What lines say about people and posts, without deleted posts and those of deleted accounts; about tags and words,
+    and about threads, by the id of the first post. Two round trips at most."""
     when = "until" if relation.scores is Scores.UNTIL else "since"
     if relation.target.is_person:
         people = Users(store).people([*map(int, moments)])
         known = [(people[int(uid)], moment) for uid, moment in moments.items() if int(uid) in people]
         yield from ({"id": user.uid, "username": user.username, when: moment} for user, moment in known)
     elif relation.target.has_author:
-        edges = edges_of(store, relation, [(me, pid) for pid in moments])
-        people = Users(store).people({edge.owner for edge in edges})
-        for pid, author in [(edge.target, people[edge.owner].username) for edge in edges if edge.owner in people]:
+        read = answers(store, lambda pipe, pid: pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"]), moments)
+        authors = {pid: stored_id(keys.post(int(pid)), uid) or 0 for pid, (uid, gone) in read.items() if gone is None}
+        people = Users(store).people({*authors.values()})
+        for pid, author in [(pid, people[uid].username) for pid, uid in authors.items() if uid in people]:
             yield {"id": int(pid), when: moments[pid], "address": address_of("post", author, int(pid))}
     elif relation.target.is_text:
         yield from ({relation.names[2]: text, when: moment} for text, moment in moments.items())

@@ -33,6 +33,7 @@ from tests.support.stores.seam import before_round_trip
 from timeline.account_data import download as export_module
 from timeline.account_data.download import FORMAT, VERSION, export
 from timeline.account_data.feature import DOWNLOADS
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
@@ -129,6 +130,15 @@ def test_a_new_account_has_a_complete_file(browser, alice):
 def test_an_unknown_join_date_is_null(browser, alice, raw):
     raw.delete("users_by_time")
     assert downloaded(browser(alice))[1]["registered"] is None
+
+
+def test_deleted_posts_are_left_out(browser, alice, site, store):
+    """A bookmark stays until `cleanup`, and no page shows it. The place of a post with replies stays for ever."""
+    Posts(store).publish(2, NewPost("An answer", reply_to=3), "answer")
+    Posts(store).delete(2, 3)
+    assert site.zscore("bookmarks:1", 3)
+    assert site.hexists("post:3", "deleted")
+    assert not {"like", "repost", "bookmark"} & {line["type"] for line in downloaded(browser(alice))}
 
 
 def test_deleted_accounts_are_left_out(browser, alice, bob, site):
