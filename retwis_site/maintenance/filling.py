@@ -1,5 +1,5 @@
-"""Fills a store that has no people: with the lines of a whole site, as a file or another system gives them, or with the
-keys of another store.
+"""Fills a store that has no people: with the lines of a whole site, as a file or another system gives them, with the
+keys of another store, or with a demo community.
 
 While it is unfinished, its counters begin with UNFINISHED. So no site can register users or post in it,
 and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
@@ -102,11 +102,7 @@ class Filling:
             yield from kind.finish(self._store)
             if kind.counter:
                 self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
-        with alone(self._store, FILLING) as store:
-            require(store, self._run)
-            schema.mark(store)
-            for counter in counters():
-                store.set(counter, str(self._largest[counter]))
+        commit(self._store, self._run, self._largest)
 
 
 def _exists(name: str | None, deleted: str | None) -> bool:
@@ -118,11 +114,11 @@ def counters() -> tuple[str, str]:
     return keys.next_post_id(), keys.next_user_id()
 
 
-def begin(store: Store) -> str:
+def begin(store: Store, what: str = UNFINISHED) -> str:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Returns the name of this run, for
-    `require`. Raises CannotFill for a store with people."""
+    `require`; it begins with `what`. Raises CannotFill for a store with people."""
     refuse_people(store)
-    run = f"{UNFINISHED}-{nonce()}"
+    run = f"{what}-{nonce()}"
     with alone(store, FILLING) as mine:
         if not mine.set_nx_ex(keys.next_user_id(), UNFINISHED, BEGINS_WITHIN):
             refuse_people(mine)  # somebody may have registered since then, or another run has come to its commit
@@ -135,7 +131,19 @@ def begin(store: Store) -> str:
 def require(store: Store, run: str) -> None:
     """Raises CannotFill when another run has begun, which has removed what this one has written. One round trip."""
     if store.get(keys.next_post_id()) != run:
-        raise CannotFill("Another import, copy or restore into this store has begun. Leave the store to that one.")
+        raise CannotFill(
+            "Another import, copy or restore into this store has begun, or another `seed`, or it has lost its keys. "
+            "Leave the store to that one; where there is none, run this again."
+        )
+
+
+def commit(store: Store, run: str, largest: Mapping[str, int]) -> None:
+    """Note the schema, and of each counter the largest id. Raises CannotFill as `require` does."""
+    with alone(store, FILLING) as mine:
+        require(mine, run)
+        schema.mark(mine)
+        for counter in counters():
+            mine.set(counter, str(largest[counter]))
 
 
 def refuse_people(store: Store) -> None:

@@ -17,11 +17,12 @@ from django.conf import settings
 from accounts.users.entities import User
 from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
-from retwis_site.exceptions import NotDone
+from retwis_site.maintenance import filling
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store, for_each
 from retwis_site.store.kinds import OfId, may_be
+from retwis_site.store.schema import UNFINISHED
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, DemoPeople, DemoPost, Stream
 from timeline.notices import KEPT, MARK, Notice, NoticeKind
@@ -351,24 +352,29 @@ def _members(edges: "array[int]") -> dict[str, int]:
     return dict(zip(map(str, edges[::2]), edges[1::2], strict=True))
 
 
-def write(store: Store, batch: list[SeedWrite]) -> None:
-    """Send some of the steps. One round trip."""
+# ---- A seeding is a run that fills a store: see `filling.py`. No site shows a part of it.
+
+
+RUN = f"{UNFINISHED}-seed"  # how the names of its runs begin
+
+
+def begin(store: Store) -> str:
+    """Begin as `filling.begin` does. Returns the name of the run."""
+    return filling.begin(store, RUN)
+
+
+def was_killed(store: Store) -> bool:
+    """Whether the store has a part of a community: a seeding was killed, or is under way. One round trip."""
+    return (store.get(keys.next_post_id()) or "").startswith(RUN)
+
+
+def write(store: Store, run: str, batch: list[SeedWrite]) -> None:
+    """Send some of the steps. Two round trips. Raises CannotFill after another `begin`: two communities would be
+    mixed."""
+    filling.require(store, run)
     for_each(store, lambda pipe, step: step.queue(pipe), batch)
 
 
-def is_used(store: Store) -> bool:
-    """Whether the store has a user, or the user counter that a killed seeding has left. One round trip."""
-    with store.pipeline() as pipe:
-        users = pipe.hlen(keys.users())
-        counter = pipe.get(keys.next_user_id())
-    return bool(users.value) or counter.value is not None
-
-
-def set_counters(store: Store, plan: Plan) -> None:
-    """Set the counters to the last user and post of the plan. Two round trips. Raises NotDone where another process
-    has given out an id since the store was looked at: two communities would be mixed."""
-    if store.incr(keys.next_user_id()) != 1:
-        raise NotDone("Another `seed`, or a registration, was faster in this store. Leave the store to that one.")
-    with store.pipeline() as pipe:
-        pipe.set(keys.next_user_id(), str(plan.users))
-        pipe.set(keys.next_post_id(), str(plan.posts))
+def finish(store: Store, run: str, plan: Plan) -> None:
+    """Commit: the counters say the last user and post of the plan. Raises CannotFill after another `begin`."""
+    filling.commit(store, run, {keys.next_post_id(): plan.posts, keys.next_user_id(): plan.users})

@@ -5,9 +5,12 @@ from contextlib import nullcontext as nothing
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.store import kinds, schema
+from retwis_site.maintenance.filling import Filling
+from retwis_site.store import kinds
+from retwis_site.store.client import connect, without_gate
 from retwis_site.store.connection import topology
-from tests.support.command_output import refuses
+from retwis_site.store.schema import NotFilled
+from tests.support.command_output import doctor, refuses
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.demo import seeding
@@ -55,19 +58,64 @@ def test_a_store_with_users_is_refused(raw, alice):
 
 
 def test_of_two_seedings_at_once_one_writes_and_the_other_is_refused(raw, monkeypatch):
-    after_the_look = schema.mark
+    after_the_look = seeding.begin
 
     def other_seeds_first(store):
-        monkeypatch.setattr(schema, "mark", after_the_look)
+        monkeypatch.setattr(seeding, "begin", after_the_look)
         seed("--seed=2", users=5, posts=9, follows=1)
         written.update(everything(raw))
+        return seeding.begin(store)
 
     written = {}
-    monkeypatch.setattr(schema, "mark", other_seeds_first)
-    with pytest.raises(CommandError, match="was faster"):
+    monkeypatch.setattr(seeding, "begin", other_seeds_first)
+    with pytest.raises(CommandError, match="holds users"):
         seed(users=3, posts=2, follows=1)
     assert raw.hlen("users") == 5
-    assert everything(raw) | {"next_user_id": written["next_user_id"]} == written
+    assert everything(raw) == written
+
+
+def in_the_middle(monkeypatch, happens):
+    """`happens` comes once, before the third batch of the next seeding."""
+    write, batches = seeding.write, []
+
+    def disturbed(store, run, batch):
+        batches.append(batch)
+        if len(batches) == 3:
+            monkeypatch.setattr(seeding, "write", write)
+            happens()
+        write(store, run, batch)
+
+    monkeypatch.setattr(seeding, "BATCH", 20)
+    monkeypatch.setattr(seeding, "write", disturbed)
+
+
+@pytest.mark.parametrize("options", [(), ("--flush", "--noinput")])
+def test_a_seeding_ends_when_another_one_has_begun(raw, monkeypatch, capsys, options):
+    """Both ended with success, and the store had people of one with names and posts of the other."""
+    in_the_middle(monkeypatch, lambda: seed(*options, "--seed=2", users=5, posts=9, follows=1))
+    with pytest.raises(CommandError, match="another `seed`"):
+        seed()
+    assert (raw.hlen("users"), len(raw.keys("user:*")), len(raw.keys("post:*"))) == (5, 5, 9)
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_seeding_fails_when_the_store_has_lost_its_beginning(raw, monkeypatch):
+    """Such as a server without an append-only file that has restarted: the command ended with success."""
+    in_the_middle(monkeypatch, raw.flushdb)
+    with pytest.raises(CommandError, match="it has lost its keys"):
+        seed()
+    assert raw.dbsize() == 0
+
+
+@pytest.mark.parametrize("command", [("doctor", "--fix"), ("cleanup",)], ids=" ".join)
+def test_no_other_command_works_on_a_store_that_is_being_seeded(raw, monkeypatch, command):
+    def from_another_process():
+        connect.cache_clear()  # with its gate
+        refuses("has not ended", *command)
+
+    in_the_middle(monkeypatch, from_another_process)
+    seed()
+    assert raw.hlen("users") == 60
 
 
 def test_flush_deletes_all_keys_of_the_site_and_no_others(raw, store, alice):
@@ -115,13 +163,14 @@ def test_flush_with_a_prefix_deletes_only_keys_with_the_prefix(raw, rights, monk
     assert all(key.startswith(prefix) for key in set(raw.keys()) - set(foreign))
 
 
-def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
+@pytest.mark.parametrize("again", [seed, lambda: seed("--flush", "--noinput")])
+def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch, again):
     write = seeding.write
 
-    def killed(store, batch):
+    def killed(store, run, batch):
         if any(step.key == "users" for step in batch):
             raise KeyboardInterrupt
-        write(store, batch)
+        write(store, run, batch)
 
     monkeypatch.setattr(seeding, "BATCH", 20)
     monkeypatch.setattr(seeding, "write", killed)
@@ -130,12 +179,12 @@ def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
     assert raw.exists("users") == 0
     assert len(raw.keys("post:*")) > 100
     monkeypatch.setattr(seeding, "write", write)
-    seed("--flush", "--noinput")
+    again()
     assert raw.hlen("users") == 60
     assert len(raw.keys("post:*")) == 300
 
 
-def test_a_seeding_that_was_killed_while_it_wrote_the_index_of_the_search_has_no_users_either(raw, monkeypatch):
+def test_a_seeding_that_was_killed_while_it_wrote_the_index_of_the_search_has_no_users_either(raw, store, monkeypatch):
     """`serve` makes the demo community again: it did not, and its search found no post."""
 
     def killed(rebuilding):
@@ -145,6 +194,18 @@ def test_a_seeding_that_was_killed_while_it_wrote_the_index_of_the_search_has_no
     with pytest.raises(SystemExit):
         seed()
     assert (raw.exists("users"), raw.exists("post:300")) == (0, 1)
+    monkeypatch.undo()
+    assert "Log in as demo" in FEATURE.before_serving(store, print)
+    assert raw.hlen("users") == 200
+
+
+def test_serve_makes_no_demo_of_an_unfinished_import(raw):
+    Filling(without_gate()).begin()
+    before = everything(raw)
+    connect.cache_clear()  # with its gate
+    with pytest.raises(NotFilled):
+        FEATURE.before_serving(connect(), print)
+    assert everything(raw) == before
 
 
 def test_serve_makes_no_demo_of_a_site_that_has_lost_its_names(raw, store, alice):
@@ -190,8 +251,10 @@ def site(raw, store, alice, bob):
 
 
 @pytest.fixture
-def embedded(settings):
+def embedded(settings, monkeypatch):
     """The store counts as the embedded one."""
+    free = without_gate()
+    monkeypatch.setattr("timeline.management.commands.seed.without_gate", lambda: free)
     settings.REDIS_URL, settings.REDIS_TOPOLOGY = "", "server"
 
 

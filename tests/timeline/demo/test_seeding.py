@@ -183,7 +183,7 @@ def test_what_is_written_is_not_kept(raw, monkeypatch):
     """30,000 users and 300,000 posts took 1.2 GB."""
     written, kept = [], []
 
-    def write(store, batch):
+    def write(store, run, batch):
         written.extend(map(weakref.ref, batch))
         kept.append(sum(step() is not None for step in written))
 

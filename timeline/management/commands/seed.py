@@ -7,13 +7,13 @@ from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.examination import Census, examine_all
-from retwis_site.maintenance.filling import clear
+from retwis_site.maintenance.filling import clear, is_used
 from retwis_site.management.base import StoreCommand, number
-from retwis_site.store import schema
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, without_gate
 from retwis_site.store.connection import topology
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import StoreState
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
 from timeline.management.commands.reindex import write_index
@@ -22,7 +22,8 @@ from timeline.management.commands.reindex import write_index
 class Command(StoreCommand):
     help = (
         "Fill the store with a demo community. The same numbers and --seed give the same people, follows and posts. "
-        "Refuses a store that has users, unless --flush."
+        "Refuses a store that has users, unless --flush. After a crash, run the command again: it starts from the "
+        "beginning. Until it has ended, the site answers 503."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,28 +40,31 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         plan = Plan(options["users"], options["posts"], options["follows"], options["seed"])
-        if options["flush"]:
-            self._flush(store, options["interactive"])
-        elif seeding.is_used(store):
-            raise CommandError("This store holds users, or remains of users. To delete all of its keys first: --flush")
-        schema.mark(store)
-        seeding.set_counters(store, plan)
+        free = without_gate()  # a seeding closes the gate until it has ended
+        if not seeding.was_killed(free):  # `begin` removes what that one has left, once it can write no more
+            if options["flush"]:
+                self._flush(store, options["interactive"])
+            elif is_used(store):
+                fix = "To delete all of its keys first: --flush"
+                raise CommandError(f"This store holds users, or remains of users. {fix}")
+        run = seeding.begin(free)
         community = Community(plan, make_password(settings.DEMO_PASSWORD))
         for batch in self.progress("Seeding", community):
-            seeding.write(store, batch)
-        write_index(self, store)
+            seeding.write(free, run, batch)
+        write_index(self, free)
         for batch in batches(community.names(), seeding.BATCH):
-            seeding.write(store, batch)
+            seeding.write(free, run, batch)
+        seeding.finish(free, run, plan)
         login = f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}"
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
     def _flush(self, store: Store, interactive: bool) -> None:
-        if examine_all(store) is schema.StoreState.FOREIGN:
+        if examine_all(store) is StoreState.FOREIGN:
             raise CommandError(
                 "Nothing was deleted: the official Retwis has written this store. Name another one in REDIS_URL, or "
                 "empty this one with redis-cli."
             )
-        if interactive and seeding.is_used(store):
+        if interactive and is_used(store):
             self._confirm(store)
         deleted = clear(store)
         Memory.clear_all()
