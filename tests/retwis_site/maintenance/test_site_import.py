@@ -3,7 +3,9 @@
 import io
 import itertools
 import json
+import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -313,6 +315,18 @@ def test_a_pipe_is_read_too(full_site, tmp_path, monkeypatch, var):
     call_command("import", "-", verbosity=0)
     assert full_site.get("next_user_id") == "4"
     assert [path for path in var.iterdir() if path.is_file()] == []
+
+
+def test_a_pipe_with_a_name_is_read_like_standard_input(raw, tmp_path, settings):
+    """Such as in `import <(ssh old.example retwis export -)`: it ended with "File or stream is not seekable"."""
+    settings.VAR_DIR = tmp_path / "var"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(site_file([person(1, "alice")]),))
+    writer.start()
+    import_(pipe)
+    writer.join()
+    assert raw.hgetall("users") == {"alice": "1"}
 
 
 def test_a_pipe_that_the_disk_has_no_room_for_is_refused_and_the_message_names_the_folder(raw, monkeypatch, var):

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -71,4 +72,7 @@ class _Import:
 
 
 def _opened(name: str) -> IO[bytes]:
-    return spooled(sys.stdin.buffer) if name == PIPE else Path(name).open("rb")
+    if name == PIPE or Path(name).is_fifo():
+        with nullcontext(sys.stdin.buffer) if name == PIPE else Path(name).open("rb") as pipe:
+            return spooled(pipe)
+    return Path(name).open("rb")
