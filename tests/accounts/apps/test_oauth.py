@@ -145,6 +145,13 @@ def test_a_token_needs_the_app_its_address_and_its_verifier(tusky, browser, alic
     assert not [name for name in raw.hgetall("user:1") if name.startswith("token:")]
 
 
+def test_a_code_of_another_app_is_worth_nothing_and_is_used_up(tusky, browser, alice, client, raw):
+    code = code_in(browser(alice).post(address(tusky), {"allow": "1"}))
+    for app in (App().json("POST", "/api/v1/apps", REGISTRATION), tusky):
+        assert fetch(client, app, code).json()["error"] == "invalid_grant"
+    assert not [name for name in raw.hgetall("user:1") if name.startswith("token:")]
+
+
 @pytest.mark.parametrize(
     "changed",
     [
