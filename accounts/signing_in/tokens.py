@@ -74,8 +74,8 @@ def in_order(scopes: Collection[str]) -> list[str]:
 
 
 def in_words(scopes: Collection[str]) -> list[Promise]:
-    """A sentence for each scope, without those that another one covers."""
-    known = {scope: scope.partition(":")[0] for scope in scopes if scope in SCOPES}
+    """A sentence for each of these known scopes, without those that another one covers."""
+    known = {scope: scope.partition(":")[0] for scope in scopes}
     return [SCOPES[scope] for scope, parent in known.items() if parent == scope or parent not in known]
 
 

@@ -164,6 +164,7 @@ def test_a_code_of_another_app_is_worth_nothing_and_is_used_up(tusky, browser, a
         {"response_type": 'a"b'},
         {"scope": "read follow"},
         {"scope": "everything"},
+        {"scope": "read:everything"},
         {"code_challenge": "x", "code_challenge_method": "S256"},
         {"code_challenge": CHALLENGE, "code_challenge_method": "plain"},
         {"response_type": "token"},
