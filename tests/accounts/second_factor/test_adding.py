@@ -2,6 +2,7 @@
 
 import html
 import json
+import logging
 import re
 
 import pytest
@@ -137,6 +138,18 @@ def test_a_passkey_is_created_after_the_password_with_a_name(client, raw):
     assert json.loads(value)["key"] not in page
     assert client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")}).status_code == 302
     assert raw.keys("credentials:*") == []
+
+
+def test_each_change_counts_for_the_limit_and_is_logged(client, raw, settings, caplog):
+    settings.THROTTLE = True
+    caplog.set_level(logging.INFO)
+    options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
+    client.post(ADD_KEY, {"passkey": Authenticator().create(options), "name": "Phone"})
+    [field] = raw.hkeys("credentials:1")
+    client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")})
+    assert raw.zcard("throttle:security:1") == 3
+    logged = [record.getMessage() for record in caplog.records if record.name == "retwis.accounts"]
+    assert logged == [f"user 1 {did} a passkey from 127.0.0.1" for did in ("added", "removed")]
 
 
 def test_without_a_name_it_has_that_of_the_browser(client, raw):
