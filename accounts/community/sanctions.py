@@ -4,7 +4,7 @@ One process at a time reads what is imposed on a person and changes it (`alone_w
 single HSET, with the line for the log. With that line (`after_act` of a feature) the person is told of its end, and of
 the answer to an appeal. A worker then makes the numbers of pages follow. A suspension removes nothing, so to lift it
 brings all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits
-while an appeal is open. In its last hour before the job may run, a suspension is neither lifted nor appealed against.
+while an appeal is open. In the hour before the account may go, a suspension is neither lifted nor appealed against.
 """
 
 import json
@@ -350,10 +350,10 @@ def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
 
 
 def delete_later(store: Store | Pipe, uid: int, act_id: str) -> None:
-    """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip; a pipe queues
-    it."""
+    """Let a worker look in 30 days whether this suspension still stands, and from when it may delete the account
+    (`finish_removal`). One round trip; a pipe queues it."""
     job = removal_job(uid, act_id)
-    store.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
+    store.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR})
 
 
 def removal_job(uid: int, act_id: str) -> str:
