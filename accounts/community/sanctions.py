@@ -440,48 +440,28 @@ def finish_end(store: Store, claim: Claim) -> None:
     recount_later(store, job_id(claim.name, 1))
 
 
-class _Reached(NamedTuple):
-    """How far a recount has come: the last row that it has followed."""
-
-    word: str  # of the kind that the row is of
-    score: float
-    member: str
-
-    @classmethod
-    def of_job(cls, name: str) -> "_Reached | None":
-        """What the name of a job says; None at the beginning."""
-        match name.split(":"):
-            case [_, _, word, score, member, _]:
-                return cls(word, float(score), member)
-        return None
-
-    def job(self, uid: int) -> str:
-        """The job that goes on below the row."""
-        return f"recount:{uid}:{self.word}:{self.score:.17g}:{self.member}:{nonce()}"
-
-
 def finish_recount(store: Store, claim: Claim) -> None:
     """The job `recount:<uid>:<nonce>`, after a sanction and at its end: let no appeal wait without a sanction, and make
     all numbers count a person or leave them out. When its turn ends before that, another job goes on below the last
     row: `recount:<uid>:<the word of a kind>:<score>:<id>:<nonce>`."""
-    uid, reached = job_id(claim.name, 1), list[_Reached]()
+    uid, after, reached = job_id(claim.name, 1), claim.name.split(":")[2:-1], list[str]()
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is not None:
         Sanctions(store).keep_if_open(appeal)
-    if not claim.carry_out_for_a_turn(map(reached.append, _recount(store, uid, _Reached.of_job(claim.name)))):
-        add_due(store, reached[-1].job(uid))
+    if not claim.carry_out_for_a_turn(map(reached.append, _recount(store, uid, after))):
+        add_due(store, f"recount:{uid}:{reached[-1]}:{nonce()}")
 
 
-def _recount(store: Store, uid: int, after: _Reached | None) -> Iterator[_Reached]:
-    """In chunks, below a row, or from the beginning. Yields how far each has come; a member that is no id is not
-    named."""
+def _recount(store: Store, uid: int, after: Sequence[str]) -> Iterator[str]:
+    """In chunks, below the row that the parts of a job's name tell, or from the beginning. Yields how far each has
+    come, as the name of a job tells it; a member that is no id is not named."""
     follows = defaultdict[OfId, list[Callable[[Scored], None]]](list)
     for recount in (one.recount for one in features() if one.recount):
         for kind, follow in recount(store, uid).items():
             follows[kind].append(follow)
-    for kind in dropwhile(lambda kind: after is not None and kind.word != after.word, follows):
-        last = (after.score, after.member) if after is not None and kind.word == after.word else None
-        for rows in newest_first(store, kind(uid), last):
+    word, last = (after[0], (float(after[1]), after[2])) if after else ("", None)
+    for kind in dropwhile(lambda kind: word not in ("", kind.word), follows):
+        for rows in newest_first(store, kind(uid), last if kind.word == word else None):
             for follow in follows[kind]:
                 follow(rows)
-            yield from [_Reached(kind.word, score, id_) for id_, score in rows if parse_id(id_)][-1:]
+            yield from [f"{kind.word}:{score:.17g}:{id_}" for id_, score in rows if parse_id(id_)][-1:]
