@@ -277,10 +277,6 @@ class Roles(Repository):
         """All moderators and admins, by uid. One round trip."""
         return staff_in(self._store.hgetall(keys.staff()))
 
-    def of(self, uid: int) -> Role:
-        """The role of a user. One round trip."""
-        return role_of(uid, self._store.hget(keys.staff(), str(uid)))
-
     def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
         """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Sixteen
         round trips at most. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""

@@ -76,14 +76,6 @@ def read_act(key: str, line: str) -> Act | None:
     return stored_record(Act, key, line)
 
 
-@dataclass(frozen=True)
-class LogPage:
-    """A page of acts, newest first. `older`: `before` for the next page; None on the last one."""
-
-    acts: Sequence[Act]
-    older: int | None
-
-
 class Log(Repository):
     """All acts of staff."""
 
@@ -123,13 +115,14 @@ class Log(Repository):
             if name.startswith(EVIDENCE):
                 self.copy(key, name.removeprefix(EVIDENCE))
 
-    def page(self, before: int | None = None) -> LogPage:
+    def page(self, before: int | None = None) -> tuple[list[Act], int | None]:
         """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
-        decision about many posts has one moment. Two round trips at most."""
+        decision about many posts has one moment. Then the `before` of the older ones; None on the last page. Two round
+        trips at most."""
         newest = year_of(before if before is not None else _now())
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
         rows, older = newest_below(self._store, years, before, PAGE)
-        return LogPage(_read([(keys.log(year_of(integer(at))), line) for line, at in rows]), older)
+        return _read([(keys.log(year_of(integer(at))), line) for line, at in rows]), older
 
     def at(self, when: int) -> list[Act]:
         """The acts of a moment in unix milliseconds. One round trip."""

@@ -74,22 +74,15 @@ def read_appeal(uid: int, stored: str | None) -> Appeal | None:
     return Appeal(uid, act_id, text, at)
 
 
-class AppealPage(NamedTuple):
-    """A page of open appeals, newest first."""
-
-    appeals: list[Appeal]
-    older: int | None  # `before` of the next page; None on the last one
-
-
-def open_appeals(store: Store, before: int | None = None) -> AppealPage:
-    """The newest open appeals, or those before a moment in unix seconds: PAGE of them, as `newest_below`. Three round
-    trips at most."""
+def open_appeals(store: Store, before: int | None = None) -> tuple[list[Appeal], int | None]:
+    """The newest open appeals, or those before a moment in unix seconds: PAGE of them, as `newest_below`. Then the
+    `before` of the older ones; None on the last page. Three round trips at most."""
     rows, older = newest_below(store, [keys.appeals()], before, PAGE)
     members = dict(rows)
     uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
     texts = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "appeal"), uids)
     found = [read_appeal(uid, text) for uid, text in texts.items()]
-    return AppealPage([appeal for appeal in found if appeal is not None and appeal.member in members], older)
+    return [appeal for appeal in found if appeal is not None and appeal.member in members], older
 
 
 # ---- Sanctions

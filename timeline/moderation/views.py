@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import LONGEST_STAFF_NOTE, StaffNotes, allow_picture, person_record
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.sanctions import AppealPage, SanctionChanged, Sanctions, open_appeals
+from accounts.community.sanctions import SanctionChanged, Sanctions, open_appeals
 from accounts.community.views import days_of
 from accounts.facts.facts import facts_of
 from accounts.joining.joining import invited_by
@@ -469,13 +469,13 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
     page = queue.open_reports(store, before, me.uid) if appealed is None else queue.OpenReports([], 0, None)
-    asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
-    names = answer(store, queue.ask_names, {appeal.uid for appeal in asked.appeals})
+    appeals, older_appeals = open_appeals(store, appealed) if before is None else ([], None)
+    names = answer(store, queue.ask_names, {appeal.uid for appeal in appeals})
     context = {
         "has_reports": appealed is None,
         **page._asdict(),
-        "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
-        "older_appeals": asked.older,
+        "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in appeals],
+        "older_appeals": older_appeals,
     }
     return staff_page(request, "queue.html", context)
 
@@ -542,8 +542,8 @@ def _report_after(store: Store, rid: int, me: int) -> int | None:
 def log(request: RetwisRequest, me: User) -> HttpResponse:
     """What staff has done, newest first. Three round trips at most."""
     store = connect()
-    found = Log(store).page(post_cursor(request.GET.get("before")))
-    context = {"acts": queue.named(store, found.acts), "older": found.older}
+    acts, older = Log(store).page(post_cursor(request.GET.get("before")))
+    context = {"acts": queue.named(store, acts), "older": older}
     return staff_page(request, "log.html", context)
 
 

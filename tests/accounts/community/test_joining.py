@@ -305,7 +305,7 @@ def test_a_name_that_somebody_took_meanwhile_is_not_approved(store, raw, alice):
     Applications(store).apply("dora", "argon2$hash", "why")
     raw.hset("users", "dora", "1")
     assert not Answers(store).approve("dora", Applications(store).all()[0].at, 1)
-    [act] = Log(store).page().acts
+    [act] = Log(store).page()[0]
     assert (act.what, act.by, act.whom, act.reason) == ("joining:taken", 1, 0, "@dora")
     assert (raw.hkeys("applications"), raw.exists("applicants")) == (["dora"], 0)
     assert json.loads(raw.hget("applications", "dora"))["refused"] == act.when
@@ -318,7 +318,7 @@ def test_of_two_applicants_whose_names_look_alike_one_is_approved(store, raw):
     assert Answers(store).approve(first.username, first.at, 1)
     assert not Answers(store).approve(second.username, second.at, 1)
     assert (raw.hlen("users"), raw.keys("user:*"), raw.exists("applicants")) == (1, ["user:1"], 0)
-    assert {(act.what, act.whom, act.reason) for act in Log(store).page().acts} == {
+    assert {(act.what, act.whom, act.reason) for act in Log(store).page()[0]} == {
         ("joining:approved", 1, ""), ("joining:taken", 0, f"@{second.username}")
     }  # fmt: skip
     assert noted(raw) == []
@@ -366,7 +366,7 @@ def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(sto
     at = {one.username: one.at for one in Applications(store).all()}
     assert Answers(store).approve("dora", at["dora"], by=1)
     assert Answers(store).refuse("erik", at["erik"], by=1, reason="We are full.")
-    approved, refused = sorted(Log(store).page().acts, key=lambda act: act.what)  # both perhaps in one millisecond
+    approved, refused = sorted(Log(store).page()[0], key=lambda act: act.what)  # both perhaps in one millisecond
     assert (approved.what, approved.whom, approved.by, approved.reason) == ("joining:approved", 2, 1, "")
     assert (refused.what, refused.whom, refused.by, refused.reason) == ("joining:refused", 0, 1, "@erik We are full.")
     assert [act.what for act in Log(store).about(2)] == ["joining:approved"]

@@ -46,7 +46,7 @@ def test_a_sanction_is_in_the_users_hash_and_in_the_log(sanctions, store, raw):
     assert not [field for field in stored if field.startswith("act:")]
     [line] = raw.zrange("acts:2", 0, -1)
     assert json.loads(line)["id"] == stored["state_act"]
-    [act] = Log(store).page().acts
+    [act] = Log(store).page()[0]
     assert (act.what, act.whom, act.by, act.reason, act.until) == ("frozen", BOB, ALICE, "insults", 4_000_000_000)
     assert jobs_but_recounts(raw) == []
 
@@ -175,13 +175,13 @@ def test_an_appeal_against_what_is_replaced_meanwhile_waits_for_nobody(sanctions
 def test_an_appeal_waits_until_it_is_decided(sanctions, store, raw):
     sanctions.impose(BOB, State.FROZEN, "insults")
     sanctions.appeal(BOB, "I am sorry.")
-    [appeal] = open_appeals(store).appeals
+    [appeal] = open_appeals(store)[0]
     assert (appeal.uid, appeal.text) == (BOB, "I am sorry.")
     assert raw.zrange("appeals", 0, -1) == [f"2:{raw.hget('user:2', 'state_act')}"]
     sanctions.decide_appeal(BOB, False, ALICE, "again and again")
-    assert open_appeals(store).appeals == []
+    assert open_appeals(store)[0] == []
     assert sanctions.of(BOB).state is State.FROZEN
-    assert Log(store).page().acts[0].what == "appeal:refused"
+    assert Log(store).page()[0][0].what == "appeal:refused"
     assert jobs_but_recounts(raw) == []
 
 
@@ -189,7 +189,7 @@ def test_an_appeal_against_what_has_ended_by_itself_waits_no_more(sanctions, sto
     sanctions.impose(BOB, State.FROZEN, "insults", until=int(time.time()) + A_DAY)
     sanctions.appeal(BOB, "I am sorry.")
     drain_due(store, raw)
-    assert len(open_appeals(store).appeals) == 1  # it has not ended yet
+    assert len(open_appeals(store)[0]) == 1  # it has not ended yet
     ended = int(time.time()) - 1
     raw.hset("user:2", "state_until", ended)
     follow_end(store, BOB, ended)
@@ -228,4 +228,4 @@ def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store
         sanctions.appeal(BOB, "Please.")
     sanctions.impose(BOB, State.HIDDEN, "noise")
     sanctions.appeal(BOB, "Another one.")
-    assert [appeal.text for appeal in open_appeals(store).appeals] == ["Another one."]
+    assert [appeal.text for appeal in open_appeals(store)[0]] == ["Another one."]

@@ -117,7 +117,7 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     assert "Site settings saved." in page
     assert "Ravens</title>" in page
     assert answer(store, identity.ask_stored_site).numbered_rules == ["Be kind", "No spam"]
-    [act] = Log(store).page().acts
+    [act] = Log(store).page()[0]
     assert (act.by, act.what) == (1, "site:name,rules")
     assert "Site changed: Site name, Rules" in admin.get("/moderation/log/").content.decode()
     in_arabic = admin.get("/moderation/log/", headers={"accept-language": "ar"}).content.decode()
@@ -147,7 +147,7 @@ def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, st
         "",
         0,
     )
-    assert Log(store).page().acts[0].what == "site:name,tagline"
+    assert Log(store).page()[0][0].what == "site:name,tagline"
 
 
 def test_two_admins_who_change_one_text_are_told_and_may_replace_it(admin, store):
@@ -171,7 +171,7 @@ def test_what_stays_as_it_is_is_not_written_and_not_in_the_log(admin, store, raw
     assert raw.exists("site") == 0
     admin.post("/moderation/site/", {**form, "invites": "0"})
     admin.post("/moderation/site/", {**form, "invites": "0"})
-    assert [act.what for act in Log(store).page().acts] == ["site:invites"]
+    assert [act.what for act in Log(store).page()[0]] == ["site:invites"]
     assert raw.hgetall("site") == {"invites": "0"}
 
 

@@ -33,7 +33,7 @@ def test_role_gives_and_takes_roles_and_keeps_the_last_admin(store, raw, capsys)
     assert said(capsys, "role", "bob", "admin") == "bob is now: admin.\n"
     assert said(capsys, "role", "Alice", "member") == "Alice is now: member.\n"
     assert Roles(store).staff() == {BOB: Role.ADMIN}
-    assert {act.by for act in Log(store).page().acts} == {0}
+    assert {act.by for act in Log(store).page()[0]} == {0}
 
 
 def test_the_log_says_which_acts_were_done_by_a_command(browser, store, alice):
@@ -153,7 +153,7 @@ def test_the_log_names_what_the_operator_does_about_names_invitations_and_limits
         ("unthrottle", "bob", "--address", "192.0.2.1"),
     ):
         said(capsys, *command)
-    acts = sorted(Log(store).page().acts, key=lambda act: (act.what, act.whom))  # two may have the same millisecond
+    acts = sorted(Log(store).page()[0], key=lambda act: (act.what, act.whom))  # two may have the same millisecond
     assert [(act.what, act.by, act.whom, act.reason) for act in acts] == [
         ("invitation:made", 0, 0, "10×"),
         ("invitation:revoked", 0, 0, ""),
@@ -184,7 +184,7 @@ def test_no_invitation_comes_or_goes_without_a_line_in_the_log(store, raw, what,
     there = [] if what == "made" else [Invitations(store).make().code]
     words = ["--revoke", *there] if there else ["--uses", "2"]
     survived = not killed_before_round_trip(kill, lambda: call_command("invite", *words, stdout=StringIO()))
-    lines = [act.what for act in Log(store).page().acts]
+    lines = [act.what for act in Log(store).page()[0]]
     is_done = list(raw.hgetall("invites:0")) != there
     assert lines == [f"invitation:{what}"] or not (is_done or lines)
     assert is_done or not survived

@@ -344,7 +344,7 @@ def test_the_command_prints_an_address_that_works(browser, store, alice, capsys,
     out = said(capsys, "resetlink", "ALICE")
     [path] = re.findall(r"^https://retwis\.example(/reset/[\w-]{43}/)$", out, re.MULTILINE)
     assert browser().post(path, FORM).status_code == 302
-    [act] = Log(store).page().acts
+    [act] = Log(store).page()[0]
     assert (act.what, act.whom, act.by) == ("link", 1, 0)
 
 

@@ -31,7 +31,7 @@ def assert_uses_are_accounts(store: Store, raw, code: str) -> None:
 
 def assert_one_answer(store: Store, raw) -> str:
     """The account, the application and the log tell the same answer. Returns it; empty while the application waits."""
-    acts = [act for act in Log(store).page().acts if act.what in {APPROVED, REFUSED}]
+    acts = [act for act in Log(store).page()[0] if act.what in {APPROVED, REFUSED}]
     uid, text = raw.hget("users", "dora"), raw.hget("applications", "dora")
     assert [field for field in raw.hkeys("applications") if field != "dora"] == []
     assert len(acts) <= 1

@@ -34,7 +34,7 @@ def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     assert (note["what"], note["by"], note["reason"], note["at"]) == ("note", CAROL, "Was <warned> before.", score)
     assert re.search(r"Was &lt;warned&gt; before.*by @carol", staff.get(address).content.decode(), re.S)
     assert "warned" in staff.get(f"/moderation/reports/{rid}/").content.decode()
-    assert [act.what for act in Log(store).page().acts] == ["role:moderator"]  # a note is no act
+    assert [act.what for act in Log(store).page()[0]] == ["role:moderator"]  # a note is no act
     assert b"warned" not in b"".join(browser(bob).get("/settings/download/").streaming_content)
     AccountDeletion(store).delete(bob.user, bob.secret)
     drain(store, "worker")
