@@ -85,6 +85,10 @@ class Decoded:
         """Bytes of all files."""
         return sum(map(len, self.files.values()))
 
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        return tuple(self.files)
+
 
 def decoded(content: bytes, shape: Shape) -> Decoded:
     """The picture in what was uploaded. It takes some tenths of a second, and no round trip. Raises NoPicture,

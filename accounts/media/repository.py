@@ -84,6 +84,18 @@ def ask_info(pipe: Pipe, digest: str) -> Result[Info | None]:
     return Result(read)
 
 
+def described(picture: Info | Decoded) -> dict[str, int | str]:
+    """The fields of a picture that say nothing of whose it is."""
+    return {
+        "width": picture.width,
+        "height": picture.height,
+        "bytes": picture.size,
+        "sizes": " ".join(filter(None, picture.sizes)),
+        "look": picture.look,
+        "blurhash": picture.blurhash,
+    }
+
+
 class PictureGone(PictureRefused):
     """It was removed meanwhile, or never was this user's."""
 
@@ -199,15 +211,7 @@ class Pictures(Repository):
 
     def write(self, uid: int, picture: Decoded, since: str) -> None:
         """Store the files of a picture of this user, and what is known of it. One round trip; can run twice."""
-        digest = picture.digest
-        about = {
-            "width": str(picture.width),
-            "height": str(picture.height),
-            "bytes": str(picture.size),
-            "sizes": " ".join(filter(None, picture.files)),
-            "look": picture.look,
-            "blurhash": picture.blurhash,
-        }
+        digest, about = picture.digest, {name: str(value) for name, value in described(picture).items()}
         with self._store.pipeline() as pipe:
             for name, content in picture.files.items():
                 pipe.set(keys.media(f"{digest}{name}"), content)

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from django.conf import settings
 
 from accounts.media.decoding import PictureRefused, Shape, decoded
-from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory
+from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory, described
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim, Outbox
 from retwis_site.maintenance.checks import (
@@ -54,7 +54,7 @@ class MarkState(Enum):
     SHOWN = auto()
     COMING = auto()  # it may still come to its commit, or is an upload of today
     LAPSED = auto()  # it did not
-    ENDED = auto()  # what has shown the picture is deleted, and never shows it again
+    ENDED = auto()  # what has shown the picture never shows it again, or nothing came to show an upload in a day
 
 
 def finish_picture(store: Store, claim: Claim) -> object:
@@ -79,7 +79,7 @@ def settle_picture(store: Store, digest: str) -> bool:
     if not _begins_to_go(store, digest):
         return False
     # A post whose process has died after its commit is not listed yet, and its job leads to it.
-    lapsed = {mark for mark, state in marks.items() if state is MarkState.LAPSED and mark.kind != UPLOAD}
+    lapsed = {mark for mark, state in marks.items() if state is MarkState.LAPSED}
     jobs = Outbox(store).under_way() if lapsed else set()
     marks |= _look(store, digest)
     if is_used(marks) or any(f"{mark.kind}:{mark.number}" in jobs for mark in lapsed):
@@ -114,7 +114,7 @@ def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, Mar
     known = [(digest, mark) for digest, marks in found.items() for mark in marks if mark.kind in asks]
     uses = answers(store, lambda pipe, one: asks[one[1].kind](pipe, one[0], one[1].uid, one[1].number), known)
     return {
-        digest: {mark: _state(uses.get((digest, mark)), since) for mark, since in marks.items()}
+        digest: {mark: _state(mark, uses.get((digest, mark)), since) for mark, since in marks.items()}
         for digest, marks in found.items()
     }
 
@@ -124,30 +124,26 @@ def is_used(marks: Mapping[Mark, MarkState]) -> bool:
     return not {MarkState.SHOWN, MarkState.COMING}.isdisjoint(marks.values())
 
 
-def _state(use: Use | None, since: float) -> MarkState:
+def _state(mark: Mark, use: Use | None, since: float) -> MarkState:
     """`use`: None for an upload, which stays for a day. What is not there yet may come for an hour."""
     if use is Use.SHOWN:
         return MarkState.SHOWN
     if use is Use.ENDED:
         return MarkState.ENDED
-    stays = UPLOAD_STAYS if use is None else COMES_WITHIN
-    return MarkState.COMING if time.time() - since < stays else MarkState.LAPSED
+    if time.time() - since < (UPLOAD_STAYS if use is None else COMES_WITHIN):
+        return MarkState.COMING
+    return MarkState.ENDED if mark.kind == UPLOAD else MarkState.LAPSED
 
 
 def _forget_ended(store: Store, digest: str, marks: Mapping[Mark, MarkState]) -> None:
     """Some still show it. The users of whom nothing does no longer have it; nor do those who uploaded it, and showed it
     nowhere for a day. One round trip; none when all do."""
-    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED or _is_left(mark, state)}
+    ended = {mark for mark, state in marks.items() if state is MarkState.ENDED}
     with store.pipeline() as pipe:
         for mark in ended:
             pipe.zrem(keys.media_users(digest), str(mark))
         for uid in {mark.uid for mark in ended} - {mark.uid for mark in marks.keys() - ended}:
             pipe.zrem(keys.media_of(uid), digest)
-
-
-def _is_left(mark: Mark, state: MarkState) -> bool:
-    """Whether a mark is of an upload that nothing came to show in a day."""
-    return mark.kind == UPLOAD and state is MarkState.LAPSED
 
 
 def _remove(store: Store, digest: str, uids: set[int]) -> None:
@@ -236,12 +232,7 @@ def _read_pictures(store: Store) -> Iterator[Line]:
                     "user": uid,
                     "digest": digest,
                     "time": iso(info.since),
-                    "width": info.width,
-                    "height": info.height,
-                    "bytes": info.size,
-                    "sizes": " ".join(filter(None, info.sizes)),
-                    "look": info.look,
-                    "blurhash": info.blurhash,
+                    **described(info),
                 }
 
 
@@ -255,14 +246,18 @@ def with_file(store: Store, digests: Iterable[str]) -> set[str]:
 def _write_pictures(writes: Writes, lines: Sequence[Line]) -> None:
     known = with_file(writes.store, (line["digest"] for line in lines))
     for line in (line for line in lines if line["digest"] in known):
-        digest, named = line["digest"], ("width", "height", "bytes", "sizes", "look", "blurhash")
-        fields = {name: str(line[name]) for name in named if line.get(name)}
+        digest, fields = line["digest"], {name: str(line[name]) for name in DESCRIBED if line.get(name)}
         about = {"owner": str(line["user"]), "since": str(seconds(line, "time"))}
         writes.hset(keys.media_info(digest), fields | about)
         writes.zadd(keys.media_of(line["user"]), {digest: line["bytes"]})
         writes.zadd(keys.media_sizes(), {digest: line["bytes"]})
 
 
+DESCRIBED = {  # as `described`; files of before lack the last ones
+    **dict.fromkeys(("width", "height", "bytes"), NUMBER),
+    "sizes": TEXT,
+    **dict.fromkeys(("look", "blurhash"), OPTIONAL_TEXT),
+}
 FILES = SiteLines(
     type="picture_file",
     fields=lambda line: {"digest": DIGEST, "size": SIZE, "webp": WEBP},
@@ -272,14 +267,7 @@ FILES = SiteLines(
 )
 PICTURES = SiteLines(
     type="picture",
-    fields=lambda line: {
-        "user": ID,
-        "digest": DIGEST,
-        "time": TIME,
-        **dict.fromkeys(("width", "height", "bytes"), NUMBER),
-        "sizes": TEXT,
-        **dict.fromkeys(("look", "blurhash"), OPTIONAL_TEXT),
-    },
+    fields=lambda line: {"user": ID, "digest": DIGEST, "time": TIME, **DESCRIBED},
     read=_read_pictures,
     write=_write_pictures,
     users=("user",),
@@ -477,7 +465,7 @@ class PictureChecks(Searcher):
         return [
             name
             for name, marks in self._marks(names)
-            if is_used(marks) and any(_is_left(mark, state) for mark, state in marks.items())
+            if is_used(marks) and any(one.kind == UPLOAD and marks[one] is MarkState.ENDED for one in marks)
         ]
 
     def _unused(self, names: Sequence[str]) -> list[str]:
