@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import admin_required, never_store
+from accounts.signing_in.guards import admin_required, marked, never_store
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
@@ -63,9 +63,7 @@ def inspectors_only(
             return as_admin(request, *args, **kwargs)
         return view(cast(RetwisRequest, request), *args, **kwargs)
 
-    update_wrapper(guarded, view)
-    guarded.for_roles = {Role.ADMIN}  # type: ignore[attr-defined]
-    return guarded
+    return marked(update_wrapper(guarded, view), "for_roles", {Role.ADMIN})
 
 
 # ---- What ids lead to: a page names the people and posts of its cells, and links them.

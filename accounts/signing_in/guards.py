@@ -4,7 +4,7 @@ where a request may be redirected to."""
 import logging
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Concatenate, ParamSpec, cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 from urllib.parse import unquote, urlencode, urlsplit
 
 from django.conf import settings
@@ -37,31 +37,39 @@ from retwis_site.store.replies import trip
 P = ParamSpec("P")
 UserView = Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase]
 Guarded = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+V = TypeVar("V", bound=Callable[..., HttpResponseBase])
+
+# ---- Marks of views. An attribute of the function says it to whom it concerns.
+
+
+def marked(view: V, mark: str, says: object = True) -> V:
+    setattr(view, mark, says)
+    return view
+
+
+def has_mark(request: HttpRequest, mark: str) -> bool:
+    """Whether the view of this request has a mark."""
+    return request.resolver_match is not None and hasattr(request.resolver_match.func, mark)
 
 
 def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view that changes something. It answers POST alone, so `page_of_form` never returns its address."""
-    guarded = require_POST(view)
-    guarded.is_change = True  # type: ignore[attr-defined]
-    return guarded
+    return marked(require_POST(view), "is_change")
 
 
-def open_to_frozen(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+def open_to_frozen(view: V) -> V:
     """Marks a view whose POST a frozen user may send: it changes nothing that others see."""
-    view.open_to_frozen = True  # type: ignore[attr-defined]
-    return view
+    return marked(view, "open_to_frozen")
 
 
-def for_acting(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+def for_acting(view: V) -> V:
     """Marks a view whose page is one form that a frozen user may not send: they read so before they fill it in."""
-    view.for_acting = True  # type: ignore[attr-defined]
-    return view
+    return marked(view, "for_acting")
 
 
-def gives_file(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+def gives_file(view: V) -> V:
     """Marks a view that answers with a file, which is no page to come back to."""
-    view.gives_file = True  # type: ignore[attr-defined]
-    return view
+    return marked(view, "gives_file")
 
 
 never_store = cache_control(private=True, no_store=True)
@@ -77,9 +85,7 @@ def for_own_forms(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespon
 def for_secrets(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view that is sent passwords, codes or the like. No error report shows what was typed, and an error page
     keeps the declared fields alone."""
-    guarded = sensitive_post_parameters()(view)
-    guarded.has_secrets = True  # type: ignore[attr-defined]
-    return guarded
+    return marked(sensitive_post_parameters()(view), "has_secrets")
 
 
 def keeps_opener(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
@@ -119,8 +125,7 @@ def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | Http
         found = guard(retwis_request)
         return view(retwis_request, found, *args, **kwargs) if isinstance(found, User) else found
 
-    update_wrapper(guarded, view)
-    return guarded
+    return update_wrapper(guarded, view)
 
 
 def login_required(view: UserView[P]) -> Guarded[P]:
@@ -159,9 +164,7 @@ def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
             return HttpResponseRedirect(reverse("security"))
         return request.viewer.require_user()
 
-    guarded = never_store(_giving_user(view, guard))
-    guarded.for_roles = roles  # type: ignore[attr-defined]
-    return guarded
+    return marked(never_store(_giving_user(view, guard)), "for_roles", roles)
 
 
 def sudo_required(view: UserView[P]) -> Guarded[P]:
@@ -186,8 +189,7 @@ def is_confirmed(request: RetwisRequest) -> bool:
 
 def confirm_first(request: HttpRequest) -> HttpResponseRedirect:
     """A redirect to the page that asks for the second factor, and leads back to this page."""
-    view = request.resolver_match.func if request.resolver_match else None
-    is_page = not getattr(view, "is_change", False) and not getattr(view, "gives_file", False)
+    is_page = not has_mark(request, "is_change") and not has_mark(request, "gives_file")
     return _redirect_on("confirm", request.get_full_path() if is_page else page_of_form(request))
 
 
@@ -201,8 +203,7 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
     if has_text(kept):
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept, login_at=reverse("login"))
-    view = request.resolver_match.func if request.resolver_match else None
-    return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
+    return to_login(page_of_form(request) if has_mark(request, "is_change") else request.get_full_path())
 
 
 def to_login(after: str) -> HttpResponseRedirect:
