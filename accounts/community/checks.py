@@ -3,7 +3,7 @@ an account, and what is over. The hash `staff` is the truth of roles, the user's
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
@@ -70,20 +70,14 @@ def remove_community(store: Store, uid: int) -> tuple[()]:
 # ---- Checks
 
 
-ROLE = "the role is not the one in staff"
-REMOVAL = "no job ends the suspension"
-END = "no job follows the end of the sanction"
-APPEAL = "the appeal does not wait for a decision"
-LINE = "an act is not in the log"
-
-
 @dataclass(frozen=True)
 class WrongUser:
     """What does not fit together about a user."""
 
     uid: int
     what: str
-    detail: str = ""  # an id of an act, or when a sanction ends
+    repair: Callable[[], object] | None = field(default=None, compare=False)
+    act_id: str = ""  # of an act that is not in the log
     noted: tuple[str, str] | None = None  # the sorted set and its member, of which one look at the user knows nothing
 
 
@@ -157,7 +151,7 @@ class CommunityChecks(Searcher):
         none."""
         for uids in checks.ids(self._store, names):
             wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
-            yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
+            yield [Finding(f"user {one.uid}: {one.what}", one.repair) for one in wrong]
 
     def _wrong(self, uids: Sequence[int]) -> list[WrongUser]:
         with self._store.pipeline() as pipe:
@@ -169,19 +163,43 @@ class CommunityChecks(Searcher):
             one
             for uid, fields, role in asked
             if "username" in fields.value and "deleted" not in fields.value
-            for one in _wrong_in(uid, fields.value, None if staff.value == "none" else role.value or Role.MEMBER)
+            for one in self._wrong_in(uid, fields.value, None if staff.value == "none" else role.value or Role.MEMBER)
         ]
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
-    def _repair_of(self, one: WrongUser) -> Callable[[], object] | None:
-        repairs: dict[str, Callable[[], object]] = {
-            ROLE: partial(Roles(self._store).follow, one.uid),
-            REMOVAL: partial(sanctions.delete_later, self._store, one.uid, one.detail),
-            END: lambda: sanctions.follow_end(self._store, one.uid, int(one.detail)),
-            APPEAL: partial(Sanctions(self._store).requeue_appeal, one.uid),
-            LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
-        }
-        return repairs.get(one.what)
+    def _wrong_in(self, uid: int, fields: Mapping[str, str], right: str | None) -> Iterator[WrongUser]:
+        """What one user's hash alone makes doubtful. `right`: the role in `staff`; None where that is lost as a whole:
+        then the hash is all that tells of a role."""
+        store, key, state, role = self._store, keys.user(uid), fields.get("state", ""), fields.get("role", "")
+        if state not in list(State):
+            yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {key} state")
+        if right is None and role in {Role.MODERATOR, Role.ADMIN}:
+            fix = f"To give it again: manage.py user role {fields['username']} {role}"
+            what = f"staff is lost, which had the role {role!r}. {fix}. Do so for all before doctor --fix"
+            yield WrongUser(uid, what)
+        elif right not in {None, *Role}:
+            fix = f"To remove it: manage.py user role {fields['username']} member"
+            yield WrongUser(uid, f"{(right or '')[:40]!r} is no role. {fix}")
+        elif (role or Role.MEMBER) != (right or Role.MEMBER):
+            yield WrongUser(uid, "the role is not the one in staff", partial(Roles(store).follow, uid))
+        for act_id in (name.removeprefix(EVIDENCE) for name in fields if name.startswith(EVIDENCE)):
+            yield WrongUser(uid, "an act is not in the log", partial(Log(store).copy, key, act_id), act_id)
+        present = sanction_of(uid, [*map(fields.get, IMPOSED)])
+        if present is None:
+            return
+        if present.deleted_at:
+            job = sanctions.removal_job(uid, present.act_id)
+            repair: Callable[[], object] = partial(sanctions.delete_later, store, uid, present.act_id)
+            yield WrongUser(uid, "no job ends the suspension", repair, noted=(keys.outbox(job), job))
+        if present.until:
+            job = sanctions.end_job(uid, present.until)
+            repair = partial(sanctions.follow_end, store, uid, present.until)
+            yield WrongUser(uid, "no job follows the end of the sanction", repair, noted=(keys.outbox(job), job))
+        appeal = sanctions.read_appeal(uid, fields.get("appeal"))
+        if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
+            repair = partial(Sanctions(store).requeue_appeal, uid)
+            noted = (keys.appeals(), appeal.member)
+            yield WrongUser(uid, "the appeal does not wait for a decision", repair, noted=noted)
 
     # ---- staff
 
@@ -215,39 +233,6 @@ class CommunityChecks(Searcher):
 def _is_wrong_line(kind: OfId, number: int, line: str, at: float) -> bool:
     act = read_act(kind(number), line)
     return act is None or act.at != at
-
-
-def _wrong_in(uid: int, fields: Mapping[str, str], right: str | None) -> Iterator[WrongUser]:
-    """What one user's hash alone makes doubtful. `right`: the role in `staff`; None where that is lost as a whole: then
-    the hash is all that tells of a role."""
-    state, role = fields.get("state", ""), fields.get("role", "")
-    if state not in list(State):
-        yield WrongUser(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
-    if right is None and role in {Role.MODERATOR, Role.ADMIN}:
-        fix = f"To give it again: manage.py user role {fields['username']} {role}"
-        yield WrongUser(uid, f"staff is lost, which had the role {role!r}. {fix}. Do so for all before doctor --fix")
-    elif right not in {None, *Role}:
-        fix = f"To remove it: manage.py user role {fields['username']} member"
-        yield WrongUser(uid, f"{(right or '')[:40]!r} is no role. {fix}")
-    elif (role or Role.MEMBER) != (right or Role.MEMBER):
-        yield WrongUser(uid, ROLE)
-    for field in fields:
-        if field.startswith(EVIDENCE):
-            yield WrongUser(uid, LINE, field.removeprefix(EVIDENCE))
-    present = sanction_of(uid, [*map(fields.get, IMPOSED)])
-    if present is None:
-        return
-    if present.deleted_at:
-        yield WrongUser(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
-    if present.until:
-        yield WrongUser(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
-    appeal = sanctions.read_appeal(uid, fields.get("appeal"))
-    if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
-        yield WrongUser(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
-
-
-def _in_outbox(job: str) -> tuple[str, str]:
-    return keys.outbox(job), job
 
 
 def _jobs_on(one: WrongUser) -> set[str]:
