@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 import webauthn
 from cryptography.exceptions import UnsupportedAlgorithm
 from django.core import signing
-from django.http import HttpRequest
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, options_to_json_dict, parse_client_data_json
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
@@ -31,7 +30,6 @@ from webauthn.helpers.structs import (
 from accounts.second_factor.repository import Factors, Passkey
 from accounts.users.entities import User
 from retwis_site.identity import shown_site
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
@@ -73,16 +71,9 @@ class ChallengePurpose(NamedTuple):
         return True
 
 
-class RelyingParty(NamedTuple):
-    """The site as passkeys know it: its host, and the origin of its pages."""
-
-    id: str
-    origin: str
-
-
-def site_of(request: HttpRequest) -> RelyingParty:
-    origin = origin_of(request)
-    return RelyingParty(urlsplit(origin).hostname or "", origin)
+def _host(site: str) -> str:
+    """The name of a site for passkeys. `site`: the origin of its pages, here as below."""
+    return urlsplit(site).hostname or ""
 
 
 class WrongAnswer(Exception):
@@ -115,11 +106,11 @@ _parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_deco
 # ---- What the browser is asked, as JSON
 
 
-def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
+def options_to_add(site: str, me: User, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
     """For `navigator.credentials.create`. Where the device can, it finds the passkey without a name, so it can replace
     the password. An older security key cannot, and is a second factor only."""
     options = webauthn.generate_registration_options(
-        rp_id=site.id,
+        rp_id=_host(site),
         rp_name=shown_site(connect()).name,
         user_id=str(me.uid).encode(),
         user_name=me.username,
@@ -134,12 +125,12 @@ def options_to_add(site: RelyingParty, me: User, factors: Factors, asked: Challe
     return options_to_json_dict(options)
 
 
-def options_to_show(site: RelyingParty, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
+def options_to_show(site: str, factors: Factors, asked: ChallengePurpose) -> dict[str, Any]:
     """For `navigator.credentials.get`. Without factors the browser offers any passkey of the site; then the person is
     verified, since the passkey replaces the password."""
     alone = asked.purpose is Purpose.LOGIN
     options = webauthn.generate_authentication_options(
-        rp_id=site.id,
+        rp_id=_host(site),
         challenge=asked.challenge(),
         timeout=TIMEOUT,
         allow_credentials=_described(factors),
@@ -148,10 +139,10 @@ def options_to_show(site: RelyingParty, factors: Factors, asked: ChallengePurpos
     return options_to_json_dict(options)
 
 
-def accepted(site: RelyingParty, me: User, factors: Factors) -> dict[str, Any]:
+def accepted(site: str, me: User, factors: Factors) -> dict[str, Any]:
     """For `PublicKeyCredential.signalAllAcceptedCredentials`: the browser forgets all other passkeys of this user."""
     ids = [one.id for one in factors.passkeys]
-    return {"rpId": site.id, "userId": bytes_to_base64url(str(me.uid).encode()), "allAcceptedCredentialIds": ids}
+    return {"rpId": _host(site), "userId": bytes_to_base64url(str(me.uid).encode()), "allAcceptedCredentialIds": ids}
 
 
 def _described(factors: Factors) -> list[PublicKeyCredentialDescriptor]:
@@ -161,15 +152,15 @@ def _described(factors: Factors) -> list[PublicKeyCredentialDescriptor]:
 # ---- Its answer
 
 
-def added(answer: str, name: str, site: RelyingParty, asked: ChallengePurpose) -> tuple[Passkey, int]:
+def added(answer: str, name: str, site: str, asked: ChallengePurpose) -> tuple[Passkey, int]:
     """A new passkey, and its counter. Raises WrongAnswer."""
     told = _read(answer)
     try:
         verified = webauthn.verify_registration_response(
             credential=told,
             expected_challenge=_challenge(told, asked),
-            expected_rp_id=site.id,
-            expected_origin=site.origin,
+            expected_rp_id=_host(site),
+            expected_origin=site,
         )
     except _ERRORS as error:
         raise WrongAnswer(str(error)) from error
@@ -189,7 +180,7 @@ def claimed(answer: str) -> int | None:
         return None
 
 
-def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePurpose) -> tuple[Passkey, str, int]:
+def shown(answer: str, factors: Factors, site: str, asked: ChallengePurpose) -> tuple[Passkey, str, int]:
     """The passkey of these that has answered, a name of the answered challenge (32 hex digits), and its counter. Raises
     WrongAnswer."""
     told = _read(answer)
@@ -201,8 +192,8 @@ def shown(answer: str, factors: Factors, site: RelyingParty, asked: ChallengePur
         verified = webauthn.verify_authentication_response(
             credential=told,
             expected_challenge=challenge,
-            expected_rp_id=site.id,
-            expected_origin=site.origin,
+            expected_rp_id=_host(site),
+            expected_origin=site,
             credential_public_key=base64url_to_bytes(passkey.key),
             credential_current_sign_count=0,  # the store compares it, in the command that keeps it
             require_user_verification=asked.purpose is Purpose.LOGIN,

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
 from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
-from accounts.second_factor.passkeys import ChallengePurpose, Purpose, WrongAnswer, site_of
+from accounts.second_factor.passkeys import ChallengePurpose, Purpose, WrongAnswer
 from accounts.second_factor.repository import AlreadyThere, Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
@@ -32,6 +32,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -125,7 +126,7 @@ def _taken(request: RetwisRequest, question: FactorQuestion, code: str, passkey:
 
 def _took_passkey(request: RetwisRequest, question: FactorQuestion, answer: str) -> bool:
     try:
-        found = passkeys.shown(answer, question.factors, site_of(request), question.asked)
+        found = passkeys.shown(answer, question.factors, origin_of(request), question.asked)
     except WrongAnswer:  # what it says may be typed by a stranger, and is not logged
         return False
     return SecondFactors(connect()).take_passkey(question.uid, *found)
@@ -135,7 +136,7 @@ def _ask(request: RetwisRequest, template: str, question: FactorQuestion, **cont
     """A page that asks for a factor."""
     options = ""
     if question.factors.passkeys:
-        options = json.dumps(passkeys.options_to_show(site_of(request), question.factors, question.asked))
+        options = json.dumps(passkeys.options_to_show(origin_of(request), question.factors, question.asked))
     return form_page(request, template, {**context, "options": options})
 
 
@@ -185,7 +186,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
     asked = ChallengePurpose(Purpose.LOGIN)
     if request.method != "POST":
-        options = passkeys.options_to_show(site_of(request), Factors(), asked)
+        options = passkeys.options_to_show(origin_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
     after, answer = guards.page_after(request), request.POST.get("passkey", "")
     RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
@@ -234,7 +235,7 @@ def security(request: RetwisRequest) -> HttpResponse:
     context = {
         "app_since": day(factors.totp.since, language) if factors.totp else "",
         "passkeys": [(one, day(one.since, language)) for one in factors.passkeys],
-        "accepted": json.dumps(passkeys.accepted(site_of(request), me, factors)),
+        "accepted": json.dumps(passkeys.accepted(origin_of(request), me, factors)),
         "is_empty": factors.is_empty,
         "codes_left": codes_left,
         "is_required": request.viewer.lacks_required_factor,
@@ -335,7 +336,7 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     name = form.cleaned_data["name"] if form.is_valid() else ""
     try:
         answer = request.POST["passkey"]
-        passkey, counter = passkeys.added(answer, name or _name_of(request), site_of(request), _to_add(request))
+        passkey, counter = passkeys.added(answer, name or _name_of(request), origin_of(request), _to_add(request))
         if not form.is_valid():  # the right answer shows that the password was typed: only then comes another challenge
             return _ask_for_new_passkey(request, me, form)
         SecondFactors(connect()).add_passkey(me.uid, passkey, counter)
@@ -347,7 +348,7 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 def _ask_for_new_passkey(request: RetwisRequest, me: User, form: NewPasskeyForm | None = None) -> HttpResponse:
-    options = passkeys.options_to_add(site_of(request), me, own_factors(request.viewer).factors, _to_add(request))
+    options = passkeys.options_to_add(origin_of(request), me, own_factors(request.viewer).factors, _to_add(request))
     form = form or NewPasskeyForm(initial={"name": _name_of(request)})
     context = {"form": form, "options": json.dumps(options)}
     return form_page(request, "accounts/second_factor/new_passkey.html", context)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from urllib.parse import urlsplit
 
 import pyotp
 from cbor2 import dumps
@@ -11,14 +12,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from webauthn.helpers import bytes_to_base64url
 
 from accounts.second_factor import repository
-from accounts.second_factor.passkeys import ChallengePurpose, Purpose, RelyingParty, added, options_to_add
+from accounts.second_factor.passkeys import ChallengePurpose, Purpose, added, options_to_add
 from accounts.second_factor.repository import Factors, SecondFactors
 from accounts.users.entities import User
 from retwis_site.store.client import Store
 from tests.support.clock import Clock
 
 ORIGIN = "http://testserver"
-SITE = RelyingParty("testserver", ORIGIN)
 UP, UV, ATTESTED, EXTENDED = 1, 4, 64, 128  # flags of authenticator data
 
 
@@ -51,7 +51,7 @@ def shared_lists(number: int) -> bytes:
 class Authenticator:
     """A passkey: a key pair, its id, whose it is, and a counter."""
 
-    def __init__(self, uid: int = 1, *, counts: bool = True, verifies: bool = True, site: RelyingParty = SITE) -> None:
+    def __init__(self, uid: int = 1, *, counts: bool = True, verifies: bool = True, site: str = ORIGIN) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.id = hashlib.sha256(str(self._key.private_numbers().private_value).encode()).digest()[:16]
         self._uid, self.counter, self._counts = uid, 0, counts
@@ -83,15 +83,15 @@ class Authenticator:
 
     def add(self, store: Store, name: str = "Phone") -> None:
         asked = ChallengePurpose(Purpose.ADD, "")
-        options = options_to_add(SITE, User(self._uid, "alice"), Factors(), asked)
-        SecondFactors(store).add_passkey(self._uid, *added(self.create(options), name, SITE, asked))
+        options = options_to_add(ORIGIN, User(self._uid, "alice"), Factors(), asked)
+        SecondFactors(store).add_passkey(self._uid, *added(self.create(options), name, ORIGIN, asked))
 
     def _data(self, more: int) -> bytes:
         flags = self._flags | more | (EXTENDED if self.extensions else 0)
-        return hashlib.sha256(self._site.id.encode()).digest() + struct.pack(">BI", flags, self.counter)
+        return hashlib.sha256(urlsplit(self._site).hostname.encode()).digest() + struct.pack(">BI", flags, self.counter)
 
     def _client_data(self, what: str, options: dict[str, object]) -> bytes:
-        told = {"type": f"webauthn.{what}", "challenge": options["challenge"], "origin": self._site.origin}
+        told = {"type": f"webauthn.{what}", "challenge": options["challenge"], "origin": self._site}
         return json.dumps(told).encode()
 
     def _answer(self, what: str, options: dict[str, object], **response: str) -> str:

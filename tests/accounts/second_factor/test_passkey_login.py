@@ -7,7 +7,7 @@ import pytest
 from django.core import signing
 
 from accounts.community.sanctions import Sanctions
-from accounts.second_factor.passkeys import RelyingParty, WrongAnswer
+from accounts.second_factor.passkeys import WrongAnswer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import State
 from tests.support.clock import Clock
@@ -70,8 +70,8 @@ def test_a_passkey_that_does_not_count_serves_again_and_again(browser, store, ra
 
 WRONG = {
     "a finger or a PIN was not asked for": {"verifies": False},
-    "another site has asked": {"site": RelyingParty("other.example", "http://other.example")},
-    "another page of the host has asked": {"site": RelyingParty("testserver", "http://testserver:8000")},
+    "another site has asked": {"site": "http://other.example"},
+    "another page of the host has asked": {"site": "http://testserver:8000"},
     "another user is named": {"uid": 2},
     "nobody is named": {"uid": 99},
 }
