@@ -364,7 +364,7 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     if not form.is_valid() or form.verified is None:
         return form_page(request, "accounts/settings/password.html", {"form": form})
     new, present = make_password(form.cleaned_data["password1"]), form.verified.generation
-    generation = Sessions(connect()).replace_password(me.uid, new, present)
+    generation = Sessions(connect()).change_password(me.uid, new, present=present)
     if not generation:  # another one was set meanwhile, and this session has ended
         raise NotSignedIn
     guards.log_account_event(request, "changed the password", me)

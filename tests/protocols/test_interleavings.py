@@ -207,7 +207,7 @@ def test_no_form_with_the_old_password_overrules_a_recovery(store, raw, layout, 
         begin(hash_, sessions.change_password(ALICE, hash_) if hash_ else sessions.end_all(ALICE), opened)
 
     def fill_in(hash_, opened):
-        if generation := sessions.replace_password(ALICE, hash_, "old"):
+        if generation := sessions.change_password(ALICE, hash_, present="old"):
             begin(hash_, generation, opened)
 
     for seed in range(examples(2 * RUNS)):

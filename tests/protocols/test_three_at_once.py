@@ -155,7 +155,7 @@ def fill_in(store, opened, password):
     """Set a password by the form, for whose old one `old` was shown, and go on."""
 
     def work():
-        if generation := Sessions(store).replace_password(ALICE, password, "old"):
+        if generation := Sessions(store).change_password(ALICE, password, present="old"):
             opened.append(Sessions(store).open(Verified(User(ALICE, "alice"), generation), Device()))
 
     return work

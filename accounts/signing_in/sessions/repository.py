@@ -106,22 +106,17 @@ class Sessions(Repository):
         generation, replaced = self._end_generation(uid, {})
         return generation if replaced == present else ""
 
-    def change_password(self, uid: int, password: str, spent: Iterable[str] = ()) -> str:
+    def change_password(self, uid: int, password: str, spent: Iterable[str] = (), present: str | None = None) -> str:
         """Set another password (a Django hash) and end every session. Returns the generation of those that follow.
-        Round trips as for `end_all`. `spent`: the field of the recovery code that allows it; empty when that was spent
-        meanwhile, in three round trips.
+        Round trips as for `end_all`. `spent`: the field of the recovery code that allows it. `present`: the generation
+        of the password that allows it. Empty when that code was spent meanwhile, or another password was set, or all
+        sessions have ended: then that stands, in three round trips.
 
         One HSET writes the hash, another official secret and another generation, so no session outlives the old
         password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
         after it.
         """
-        return self._end_generation(uid, {"password": password}, spent=[*spent])[0]
-
-    def replace_password(self, uid: int, password: str, present: str) -> str:
-        """The same for somebody who has shown the present password, that of the generation `present`. Empty when
-        another password was set since then, or all sessions have ended: then that stands. Round trips as for
-        `end_all`; three then."""
-        return self._end_generation(uid, {"password": password}, present)[0]
+        return self._end_generation(uid, {"password": password}, present, [*spent])[0]
 
     def _end_generation(
         self, uid: int, fields: Mapping[str, str], present: str | None = None, spent: Sequence[str] = ()
