@@ -54,7 +54,7 @@ PASSWORD_FORMS = Limit(
 )
 
 
-# ---- The part of a form with one's picture and header: files are uploaded, kept while the form has errors, and chosen.
+# ---- Forms
 
 
 UPLOADED = "uploaded_"  # such as `uploaded_picture`: the digest of what an earlier try has uploaded
@@ -77,13 +77,84 @@ def file_field(label: Any, help_text: Any) -> forms.FileField:
     return forms.FileField(required=False, allow_empty_file=True, label=label, help_text=help_text, widget=widget)
 
 
-class PictureForm(forms.Form):
-    """A form with a profile picture. `kinds`: a form may have a header, too."""
+class Choice(forms.ChoiceField):
+    default_error_messages = dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options."))
+
+
+# The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
+AUTOMATIC = "automatic"
+COLOUR_NAMES = {
+    AUTOMATIC: gettext_lazy("Automatic"),
+    "red": gettext_lazy("Red"),
+    "brown": gettext_lazy("Brown"),
+    "gold": gettext_lazy("Gold"),
+    "olive": gettext_lazy("Olive"),
+    "green": gettext_lazy("Green"),
+    "teal": gettext_lazy("Teal"),
+    "cyan": gettext_lazy("Cyan"),
+    "blue": gettext_lazy("Blue"),
+    "indigo": gettext_lazy("Indigo"),
+    "violet": gettext_lazy("Violet"),
+    "magenta": gettext_lazy("Magenta"),
+    "pink": gettext_lazy("Pink"),
+}
+
+
+class Swatch(NamedTuple):
+    """One of the colours, as the user's picture would look."""
+
+    value: str
+    name: str
+    picture: Html
+    is_chosen: bool
+
+
+class DisplayNameField(ShortTextField):
+    def to_python(self, value: Any) -> str:
+        return as_display_name(super().to_python(value))
+
+
+class ProfileForm(forms.Form):
+    """The display name, the bio, the picture, and its colour where it is of initials. `kinds`: a form may have a
+    header, too. Files are uploaded, kept while the form has errors, and chosen."""
 
     kinds: tuple[ProfilePicture, ...] = (ProfilePicture.PICTURE,)
 
     picture = file_field(gettext_lazy("Picture"), gettext_lazy("The middle of it is shown, as a square."))
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove the picture"))
+
+    name = DisplayNameField(
+        LONGEST_DISPLAY_NAME,
+        label=gettext_lazy("Display name"),
+        help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    )
+    bio = ShortTextField(
+        LONGEST_BIO,
+        label=gettext_lazy("About you"),
+        help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+    # Empty: a form that does not know of it leaves the choice as it is.
+    colour = Choice(choices=COLOUR_NAMES.items(), required=False, label=gettext_lazy("Colour of your initials"))
+
+    def swatches(self, me: User) -> list[Swatch]:
+        """What the field `colour` offers to a user."""
+        chosen = self["colour"].value() or me.colour or AUTOMATIC
+        pictures = {value: drawn(me._replace(colour="" if value == AUTOMATIC else value)) for value in COLOUR_NAMES}
+        return [Swatch(value, str(COLOUR_NAMES[value]), pictures[value], value == chosen) for value in COLOUR_NAMES]
+
+    def new_colour(self, me: User) -> str | None:
+        """The colour that was chosen, as `User.colour`; None when it stays the same."""
+        chosen: str = self.cleaned_data["colour"] or me.colour
+        chosen = "" if chosen == AUTOMATIC else chosen
+        return None if chosen == me.colour else chosen
+
+    def save_colour(self, me: User) -> None:
+        """Keep the colour that was chosen; `me` as just read. One round trip; none when it stays the same."""
+        colour = self.new_colour(me)
+        if colour is not None:
+            Users(connect()).choose_colour(me.uid, colour)
 
     def upload(self, me: User, files: Mapping[str, Any]) -> None:
         """Store the files of a form that was sent. A refused file becomes an error of the form, and so does another
@@ -150,83 +221,6 @@ class PictureForm(forms.Form):
                 )
             )
         return [row for row in found if row.takes_files or row.remove]
-
-
-# ---- Forms
-
-
-class Choice(forms.ChoiceField):
-    default_error_messages = dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options."))
-
-
-# The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
-AUTOMATIC = "automatic"
-COLOUR_NAMES = {
-    AUTOMATIC: gettext_lazy("Automatic"),
-    "red": gettext_lazy("Red"),
-    "brown": gettext_lazy("Brown"),
-    "gold": gettext_lazy("Gold"),
-    "olive": gettext_lazy("Olive"),
-    "green": gettext_lazy("Green"),
-    "teal": gettext_lazy("Teal"),
-    "cyan": gettext_lazy("Cyan"),
-    "blue": gettext_lazy("Blue"),
-    "indigo": gettext_lazy("Indigo"),
-    "violet": gettext_lazy("Violet"),
-    "magenta": gettext_lazy("Magenta"),
-    "pink": gettext_lazy("Pink"),
-}
-
-
-class Swatch(NamedTuple):
-    """One of the colours, as the user's picture would look."""
-
-    value: str
-    name: str
-    picture: Html
-    is_chosen: bool
-
-
-class DisplayNameField(ShortTextField):
-    def to_python(self, value: Any) -> str:
-        return as_display_name(super().to_python(value))
-
-
-class ProfileForm(PictureForm):
-    """The display name, the bio, the picture, and its colour where it is of initials."""
-
-    name = DisplayNameField(
-        LONGEST_DISPLAY_NAME,
-        label=gettext_lazy("Display name"),
-        help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),
-        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
-    )
-    bio = ShortTextField(
-        LONGEST_BIO,
-        label=gettext_lazy("About you"),
-        help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
-        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-    )
-    # Empty: a form that does not know of it leaves the choice as it is.
-    colour = Choice(choices=COLOUR_NAMES.items(), required=False, label=gettext_lazy("Colour of your initials"))
-
-    def swatches(self, me: User) -> list[Swatch]:
-        """What the field `colour` offers to a user."""
-        chosen = self["colour"].value() or me.colour or AUTOMATIC
-        pictures = {value: drawn(me._replace(colour="" if value == AUTOMATIC else value)) for value in COLOUR_NAMES}
-        return [Swatch(value, str(COLOUR_NAMES[value]), pictures[value], value == chosen) for value in COLOUR_NAMES]
-
-    def new_colour(self, me: User) -> str | None:
-        """The colour that was chosen, as `User.colour`; None when it stays the same."""
-        chosen: str = self.cleaned_data["colour"] or me.colour
-        chosen = "" if chosen == AUTOMATIC else chosen
-        return None if chosen == me.colour else chosen
-
-    def save_colour(self, me: User) -> None:
-        """Keep the colour that was chosen; `me` as just read. One round trip; none when it stays the same."""
-        colour = self.new_colour(me)
-        if colour is not None:
-            Users(connect()).choose_colour(me.uid, colour)
 
 
 REQUIRED = "required"  # a description of each picture
