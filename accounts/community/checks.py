@@ -197,7 +197,7 @@ class CommunityChecks(Searcher):
             yield WrongUser(uid, "no job follows the end of the sanction", repair, noted=(keys.outbox(job), job))
         appeal = sanctions.read_appeal(uid, fields.get("appeal"))
         if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
-            repair = partial(Sanctions(store).requeue_appeal, uid)
+            repair = partial(Sanctions(store).queue_appeal, appeal)
             noted = (keys.appeals(), appeal.member)
             yield WrongUser(uid, "the appeal does not wait for a decision", repair, noted=noted)
 

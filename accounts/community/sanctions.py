@@ -200,14 +200,15 @@ class Sanctions(Repository):
                 raise AppealedAlready
             _require_in_time(present)
             appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-            job = Outbox(store).add(_appeal_job(appeal))
+            job = Outbox(store).add(f"appeal:{uid}:{appeal.act_id}:{nonce()}")
             if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
                 raise NoSuchUser(str(uid))
             with job.ending():
                 Sanctions(job.store).queue_appeal(appeal)
 
     def queue_appeal(self, appeal: Appeal) -> None:
-        """What follows the commit of an appeal: its place among the open ones. Three round trips at most."""
+        """What follows the commit of an appeal: its place among the open ones. Three round trips at most. `doctor`
+        does so without a job: what it leaves when it dies, `cleanup` removes."""
         self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
         self.keep_if_open(appeal)  # read after the write
 
@@ -216,14 +217,6 @@ class Sanctions(Repository):
         present = self.standing(appeal.uid)
         if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
             self._store.zrem(keys.appeals(), appeal.member)
-
-    def requeue_appeal(self, uid: int) -> None:
-        """Let an appeal that is stored wait for a decision. Five round trips."""
-        appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
-        if appeal is not None:
-            job = Outbox(self._store).add(_appeal_job(appeal))
-            Sanctions(job.store).queue_appeal(appeal)
-            job.done()
 
     def standing(self, uid: int) -> SanctionCase | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
@@ -387,10 +380,6 @@ def recount_later(store: Store | Pipe, uid: int) -> None:
 def recount_job(uid: int) -> str:
     """Each has a name of its own: a worker that ends one has not seen what came meanwhile."""
     return f"recount:{uid}:{nonce()}"
-
-
-def _appeal_job(appeal: Appeal) -> str:
-    return f"appeal:{appeal.uid}:{appeal.act_id}:{nonce()}"
 
 
 def _require_shown(standing: SanctionCase | None, shown: str | None) -> None:
