@@ -57,7 +57,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
         return _sent_back(request, grant, None)
     if has_factor and not guards.is_confirmed(request):
         return guards.confirm_first(request)
-    form = confirmation(request, me)
+    form = _password_form(request, me)
     if "allow" in request.POST and (form is None or form.is_valid()):
         RateLimits(connect()).count(CONSENTS, str(me.uid))
         guards.log_account_event(request, "allowed an app", me)
@@ -65,7 +65,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
     return _consent_page(request, grant, form)
 
 
-def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None:
+def _password_form(request: RetwisRequest, me: User) -> PresentPasswordForm | None:
     """What a user must show once more before an app is allowed something; None when the session is enough. An app asks
     for it with `force_login`."""
     if request.GET.get("force_login", "").lower() not in {"true", "1"}:

@@ -45,8 +45,8 @@ ACT = NOTE | {"also": file.OPTIONAL_TEXT}
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
-    """What staff has done about the owner, newest first, without who did it; then the owner's last appeal. One round
-    trip a chunk, and one more; then those of joining."""
+    """What staff has done about the owner, newest first, without who did it; then the owner's last appeal, who has
+    invited the owner (0: the operator), and the owner's open invitations. One round trip a chunk, and four more."""
     for rows in newest_first(store, keys.acts(owner.uid)):
         acts = [act for line, _ in rows if (act := read_act(keys.acts(owner.uid), line)) is not None]
         yield [
@@ -63,11 +63,6 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     appeal = sanctions.read_appeal(owner.uid, store.hget(keys.user(owner.uid), "appeal"))
     if appeal is not None:
         yield [{"type": "appeal", "text": appeal.text, "time": iso(appeal.at)}]
-    yield from _joining_of(store, owner)
-
-
-def _joining_of(store: Store, owner: Owner) -> Iterator[list[Line]]:
-    """Who has invited the user (0: the operator), and the open invitations by the user. Three round trips."""
     by = parse_number(store.hget(keys.user(owner.uid), "invited_by") or "")
     lines: list[Line] = [] if by is None else [{"type": "invited", "by": by}]
     yield lines + [

@@ -35,6 +35,11 @@ class Totp(NamedTuple):
     secret: str  # base32
     since: int
 
+    @property
+    def use(self) -> str:
+        """Its member of `factor_uses:<uid>`."""
+        return use_of(TOTP, f":{self.secret}")
+
 
 class Passkey(NamedTuple):
     """A passkey. `id` and `key`, the public key, are base64url; `since`: unix seconds."""
@@ -212,7 +217,7 @@ class SecondFactors(Repository):
 
     def _take(self, uid: int, totp: Totp, typed: str) -> bool:
         step = step_of(totp.secret, typed)
-        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), _use(totp), step))
+        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), totp.use, step))
 
     def _add(self, uid: int, field: Mapping[str, str]) -> None:
         [(name, value)] = field.items()
@@ -235,10 +240,6 @@ def _never_counted(pipe: Pipe, uid: int, passkey: Passkey) -> Result[int]:
     """Of a passkey without a counter: that it never had one."""
     last = pipe.zscore(keys.factor_uses(uid), passkey.use)
     return Result(lambda: int(last.value is None))
-
-
-def _use(totp: Totp) -> str:
-    return use_of(TOTP, f":{totp.secret}")
 
 
 def step_of(secret: str, typed: str) -> int | None:

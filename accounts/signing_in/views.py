@@ -51,7 +51,10 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     form = (ApplicationForm if mode == "approval" and invitation is None else RegisterForm)(typed(request))
     form.is_valid()
     if "username" in getattr(form, "cleaned_data", {}):
-        _add_error_of_name(form, joining)  # beside the other errors; such a form counts for no limit, and costs no hash
+        try:  # beside the other errors; such a form counts for no limit, and costs no hash
+            joining.check_name(form.cleaned_data["username"])
+        except Refused as refusal:
+            form.add_error("username", str(refusal))
     if form.is_valid():
         RateLimits(connect()).count(REGISTRATIONS, client_address(request))
         given = form.cleaned_data
@@ -81,13 +84,6 @@ def _page_before(request: RetwisRequest) -> str:
         return guards.page_after(request)
     page = guards.page_of_form(request)
     return page if guards.match_of(page).kwargs.keys() & {"username", "tag"} else reverse("home")
-
-
-def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
-    try:
-        joining.check_name(form.cleaned_data["username"])
-    except Refused as refusal:
-        form.add_error("username", str(refusal))
 
 
 def _sent_again(request: RetwisRequest) -> HttpResponse | None:

@@ -70,10 +70,10 @@ MUTANTS = [
     Mutant(
         "code of an app: the last one is read, and then replaced",
         "accounts/second_factor/repository.py",
-        "        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), _use(totp), step))\n",
-        """        if step is None or (self._store.zscore(keys.factor_uses(uid), _use(totp)) or 0) >= step:
+        "        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), totp.use, step))\n",
+        """        if step is None or (self._store.zscore(keys.factor_uses(uid), totp.use) or 0) >= step:
             return False
-        self._store.zadd(keys.factor_uses(uid), {_use(totp): step})
+        self._store.zadd(keys.factor_uses(uid), {totp.use: step})
         return True
 """,
         ("tests/protocols/test_interleaved_factors.py::test_nothing_serves_twice",),
