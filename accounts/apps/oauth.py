@@ -7,7 +7,6 @@ when its user or its app ends it, or when nobody has used the app for 400 days.
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -148,11 +147,6 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return answer
 
 
-@cache
-def server() -> Server:
-    return Server()
-
-
 def _new_token(
     grant_type: str, client: Client, user: Code | None = None, scope: str | None = None, **_: object
 ) -> dict[str, object]:
@@ -239,11 +233,14 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
             Tokens(connect()).end(uid, [digest_of(token.token)])
 
 
+server = Server()
+
+
 def answer_of(request: HttpRequest, ask: Any) -> HttpResponse:
     """What `ask` answers, a method of the server. An app may send what Authlib cannot read."""
     try:
         answer: HttpResponse = ask(request)
     except (ValueError, Unreadable):
         error = InvalidRequestError("The request cannot be read.")
-        return server().handle_response(*error())
+        return server.handle_response(*error())
     return answer

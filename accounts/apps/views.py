@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.apps.feature import CONSENTS, TOKENS
+from accounts.apps.feature import CONSENTS, NEW_TOKENS
 from accounts.apps.oauth import BASIC, IN_BODY, Client, answer_of, server
 from accounts.apps.repository import OUT_OF_BAND, App, Apps, Granting, Tokens, granting_of
 from accounts.signing_in import guards
@@ -47,7 +47,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
     """
     me, granting, has_factor = granting_of(request.viewer)
     try:
-        grant = server().get_consent_grant(request, me)
+        grant = server.get_consent_grant(request, me)
     except (OAuth2Error, ValueError, Unreadable):  # the last two: what Authlib cannot read
         text = _("The app has asked in a way that this site does not understand, or it is not known here any more.")
         return error_page(request, 400, _("This app cannot be allowed"), text)
@@ -111,7 +111,7 @@ def _shown_website(app: App) -> str:
 def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) -> HttpResponse:
     """Back to the app, with a code or an error; or a page, for an app without an address."""
     if grant.redirect_uri != OUT_OF_BAND:
-        answer: HttpResponse = server().create_authorization_response(request, granting, grant)
+        answer: HttpResponse = server.create_authorization_response(request, granting, grant)
         # The address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`.
         answer["Location"] = f"{grant.redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
         return _with_headers_of_consent(answer)
@@ -140,8 +140,8 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
 @guards.never_store
 def token(request: RetwisRequest) -> HttpResponse:
     """A token for a code, or for no user. Errors are `{error, error_description}`."""
-    RateLimits(connect()).count(TOKENS, client_address(request))
-    return answer_of(request, server().create_token_response)
+    RateLimits(connect()).count(NEW_TOKENS, client_address(request))
+    return answer_of(request, server.create_token_response)
 
 
 @csrf_exempt
@@ -149,7 +149,7 @@ def token(request: RetwisRequest) -> HttpResponse:
 @guards.never_store
 def revoke(request: RetwisRequest) -> HttpResponse:
     """Ends a token, if it is one of the app that asks."""
-    return answer_of(request, lambda asked: server().create_endpoint_response("revocation", asked))
+    return answer_of(request, lambda asked: server.create_endpoint_response("revocation", asked))
 
 
 @require_safe

@@ -45,7 +45,7 @@ from retwis_site.store.rate_limits import Limit, RateLimits
 EDITS = Limit(
     "edit", 60, 3600, "changes to a profile", gettext_lazy("Too many changes to your profile in a short time.")
 )
-SESSIONS = Limit(
+LOGGED_OUT = Limit(
     "session", 60, 3600, "devices that were logged out", gettext_lazy("Too many devices logged out in a short time.")
 )
 # Forms that ask for the current password, right or wrong, from any address
@@ -462,7 +462,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
         is_shared = not any(row.is_here for row in listed)
         context = {"rows": listed, "has_others": has_others, "is_shared": is_shared}
         return form_page(request, "accounts/settings/sessions/sessions.html", context)
-    RateLimits(connect()).count(SESSIONS, str(me.uid))
+    RateLimits(connect()).count(LOGGED_OUT, str(me.uid))
     which = request.POST.get("end", "")
     if which == OTHERS:
         here = next((session for session in found if session.secret == request.viewer.secret), None)
@@ -511,7 +511,7 @@ def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
     """Asks first; a POST ends every session, also that of this browser."""
     if request.method != "POST":
         return form_page(request, "accounts/settings/sessions/everywhere.html", {})
-    RateLimits(connect()).count(SESSIONS, str(me.uid))
+    RateLimits(connect()).count(LOGGED_OUT, str(me.uid))
     Sessions(connect()).end_all(me.uid)
     guards.log_account_event(request, "logged out everywhere", me)
     return guards.logged_out(request, _("You are logged out on all your devices."))
