@@ -52,6 +52,15 @@ def test_a_tap_goes_there_and_the_bar_says_where_one_is(page):
     expect(page).to_have_url("/")
 
 
+@pytest.mark.parametrize("way", ["Search", "Everyone", "Explore"])
+def test_a_heading_keeps_its_distance_from_what_is_above_it(page, way):
+    links(page).filter(has_text=way).tap()
+    heading = page.get_by_role("heading", name=way, level=1)
+    expect(heading).to_be_visible()
+    banner = page.get_by_role("banner").bounding_box()
+    assert heading.bounding_box()["y"] >= banner["y"] + banner["height"] + 8
+
+
 @pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
 def test_on_a_wider_screen_the_links_are_a_column_beside_the_posts(page, size):
     page.set_viewport_size(size)

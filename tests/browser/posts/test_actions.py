@@ -108,3 +108,29 @@ def test_numbers_stay_on_one_line_on_a_phone(window, store, raw, alice, viewport
     acts += [card.get_by_role("button", name="Like 17402"), card.get_by_role("button", name="Bookmark")]
     assert len({one.bounding_box()["height"] for one in acts}) == 1
     nothing_scrolls_sideways(page)
+
+
+# How far each action, with its number, reaches beyond the beginning of the next one in its line.
+OVERLAPS = """
+(acts) => {
+  const parts = [...acts.children].map((one) => {
+    const text = document.createRange();
+    text.selectNodeContents(one);
+    return [one.getBoundingClientRect(), text.getBoundingClientRect()];
+  });
+  return parts.slice(1).map(([next], at) => (next.top === parts[at][0].top ? parts[at][1].right - next.left : 0));
+}
+"""
+
+
+@pytest.mark.parametrize("width", [360, 320])
+def test_no_number_lies_over_the_next_action(window, store, raw, alice, width):
+    pid = publish(raw, store, alice, "Read by all")
+    page = window(alice, viewport={"width": width, "height": 740})
+    for number in (1, 1234, 12345, 1234567):
+        raw.hset(f"post:{pid}", mapping=dict.fromkeys(("replies", "reposts", "likes"), number))
+        page.goto("/")
+        card = post(page, "Read by all")
+        expect(card.get_by_role("button", name=f"Like {number}")).to_be_visible()
+        assert max(card.locator(".acts").evaluate(OVERLAPS)) <= 0
+        nothing_scrolls_sideways(page)
