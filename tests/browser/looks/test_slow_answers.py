@@ -46,3 +46,14 @@ def test_what_opens_or_changes_in_place_says_so_too(page, raw, store, alice, rol
     waiting = held(page, path)
     post(page, "A slow answer.").get_by_role(role, name=label).click()
     let_slow_answers_come(page, waiting)
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_line_is_seen_where_the_system_forces_its_colours(window, alice, color_scheme):
+    page = window(alice, at="/", forced_colors="active", color_scheme=color_scheme)
+    waiting = held(page, "**/settings/appearance/")
+    page.keyboard.press("?")
+    expect(page.locator("html")).to_have_class(SLOW)
+    line = "() => getComputedStyle(document.documentElement, '::before').backgroundColor"
+    assert page.evaluate(line) != page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    waiting.pop().continue_()
