@@ -1,5 +1,7 @@
 """A printed page has what people wrote, and nothing to press."""
 
+from datetime import UTC, datetime
+
 import pytest
 from playwright.sync_api import expect
 
@@ -40,3 +42,16 @@ def test_a_short_thread_is_one_sheet(page):
     post(page, "One sheet").get_by_role("link", name="now").click()
     expect(page.get_by_role("heading", name="Post by")).to_have_count(1)
     assert page.pdf(format="A4").count(b"/Type /Page\n") == 1
+
+
+@pytest.mark.parametrize("size", [A4, WIDE], ids=["A4", "wide"])
+def test_paper_says_which_site_it_is_from_and_when_each_post_was_written(page, alice, size):
+    posted(page, "For the notice board")
+    page.set_viewport_size(size)
+    page.emulate_media(media="print")
+    brand = page.get_by_role("link", name="Retwis", exact=True)
+    assert float(brand.evaluate("link => parseFloat(getComputedStyle(link).fontSize)")) > 12
+    age = post(page, "For the notice board").locator("time")
+    printed = age.evaluate("time => getComputedStyle(time, '::after').content")
+    assert "UTC" in printed
+    assert str(datetime.now(UTC).year) in printed
