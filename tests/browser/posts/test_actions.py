@@ -110,6 +110,7 @@ def test_numbers_stay_on_one_line_on_a_phone(window, store, raw, alice, viewport
     nothing_scrolls_sideways(page)
 
 
+FINGER = 44  # pixels wide at least
 # How far each action, with its number, reaches beyond the beginning of the next one in its line.
 OVERLAPS = """
 (acts) => {
@@ -133,4 +134,5 @@ def test_no_number_lies_over_the_next_action(window, store, raw, alice, width):
         card = post(page, "Read by all")
         expect(card.get_by_role("button", name=f"Like {number}")).to_be_visible()
         assert max(card.locator(".acts").evaluate(OVERLAPS)) <= 0
+        assert card.get_by_role("button", name="Bookmark").bounding_box()["width"] >= FINGER
         nothing_scrolls_sideways(page)
