@@ -5,7 +5,7 @@ import time
 
 from django import forms
 from django.contrib.auth.hashers import make_password
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _, gettext_lazy
@@ -141,7 +141,8 @@ def recovery(request: RetwisRequest) -> HttpResponse:
         return form_page(request, "accounts/recovery/recovery.html", context)
     codes = RecoveryCodes(connect()).make(me.uid)
     guards.log_account_event(request, "made recovery codes", me)
-    return form_page(request, "accounts/recovery/codes.html", {"codes": codes, "next": after})
+    context = {"codes": codes, "whose": _whose(request, me), "next": after}
+    return form_page(request, "accounts/recovery/codes.html", context)
 
 
 @guards.open_to_frozen
@@ -156,11 +157,16 @@ def recovery_file(request: RetwisRequest) -> HttpResponse:
     codes = [code for code in typed_codes if field_of(me.uid, code) in stored]
     if not codes:
         return redirect("recovery")
-    title = _("Recovery codes of %(name)s on %(site)s") % {"name": f"@{me.username}", "site": origin_of(request)}
     text = _("Each one sets a new password once:") + f" {origin_of(request)}{reverse('recover')}"
-    response = HttpResponse("\n".join((title, text, "", *codes, "")), content_type="text/plain; charset=utf-8")
+    lines = (_whose(request, me), text, "", *codes, "")
+    response = HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="recovery-codes.txt"'
     return response
+
+
+def _whose(request: HttpRequest, me: User) -> str:
+    """For paper and for a file, which people keep beside those of other accounts."""
+    return _("Recovery codes of %(name)s on %(site)s") % {"name": f"@{me.username}", "site": origin_of(request)}
 
 
 # ---- Addresses
