@@ -8,9 +8,10 @@ import random
 import time
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
+from typing import Any
 
 from django.conf import settings
 
@@ -85,26 +86,23 @@ def bookmarked(drafts: Sequence[DemoPost]) -> list[DemoPost]:
 # ---- The commands that write the demo community.
 
 
-@dataclass(frozen=True)
-class SeedWrite:
-    """One HSET or ZADD: a hash's fields, or a sorted set's members with their scores."""
+# A key, and the fields of a hash or the members of a sorted set with their scores, as the key table says.
+SeedWrite = tuple[str, Mapping[str, Any]]
 
-    key: str
-    fields: dict[str, str] | None = None
-    members: dict[str, int] | None = None
 
-    def parts(self, size: int) -> Iterator["SeedWrite"]:
-        """The same in commands of at most `size` fields or members, so that none keeps the server busy for long."""
-        for fields in batches((self.fields or {}).items(), size):
-            yield SeedWrite(self.key, fields=dict(fields))
-        for members in batches((self.members or {}).items(), size):
-            yield SeedWrite(self.key, members=dict(members))
+def in_parts(writes: Iterable[SeedWrite]) -> Iterator[SeedWrite]:
+    """The same, each of at most BATCH fields or members, so that no command keeps the server busy for long."""
+    for key, content in writes:
+        yield from ((key, dict(part)) for part in batches(content.items(), BATCH))
 
-    def queue(self, pipe: Pipe) -> None:
-        if self.fields is not None:
-            pipe.hset(self.key, self.fields)
-        if self.members is not None:
-            pipe.zadd(self.key, self.members)
+
+def queue_write(pipe: Pipe, write: SeedWrite) -> None:
+    """One HSET or ZADD."""
+    key, content = write
+    if (kind := may_be(key)) is not None and kind.type == "hash":
+        pipe.hset(key, content)
+    else:
+        pipe.zadd(key, content)
 
 
 # ---- The posts as commands, in the form in which the site's own writes leave them.
@@ -115,45 +113,37 @@ COUNTED = (keys.liked_by, keys.reposted_by, keys.replies_to, keys.quotes_of)  # 
 TOGETHER = 30_000  # posts whose sets are kept in memory
 
 
-class StoredPosts:
-    """All that follows from the posts of a community."""
+def post_writes(drafts: Sequence[DemoPost], now: int) -> Iterator[SeedWrite]:
+    """All that follows from the posts of a community: the sets first, since the numbers in the hashes count them."""
+    spellings: dict[str, str] = {}
+    sizes: Counter[str] = Counter()  # of the sets that numbers in the hashes count, by key
+    for some in batches(drafts, TOGETHER):
+        sets: dict[str, dict[str, int]] = defaultdict(dict)  # members with scores, by key
+        for draft in some:
+            if not draft.is_deleted:
+                sets[keys.updates(draft.author)][str(draft.pid)] = draft.pid
+            for listing in listings_of(links(draft), "" if draft.is_deleted else draft.text):
+                sets[listing.key][str(draft.pid)] = draft.pid
+            spellings = tags_in(draft.text) | spellings  # the first spelling stays
+            _relate(draft, sets)
+        for key, members in sets.items():
+            if isinstance(kind := may_be(key), OfId) and kind.counted:
+                sizes[key] += len(members)
+            yield key, members
+    for draft in drafts:
+        yield keys.post(draft.pid), _fields(draft, sizes, now)
+        if draft.first_text:
+            yield keys.edits(draft.pid), {str(draft.when): draft.first_text, str(draft.when + EDITED_AFTER): draft.text}
+    yield keys.tags(), spellings
+    yield keys.tags_by_name(), {in_index(tag): 0 for tag in spellings}
 
-    def __init__(self, drafts: Sequence[DemoPost], now: int) -> None:
-        self._drafts = drafts
-        self._now = now
-        self._sizes: Counter[str] = Counter()  # of the sets that the numbers in the hashes count, by key
 
-    def steps(self) -> Iterator[SeedWrite]:
-        """All commands: the sets first, because the numbers in the hashes are counted from them."""
-        spellings: dict[str, str] = {}
-        for drafts in batches(self._drafts, TOGETHER):
-            sets: dict[str, dict[str, int]] = defaultdict(dict)  # members with scores, by key
-            for draft in drafts:
-                if not draft.is_deleted:
-                    sets[keys.updates(draft.author)][str(draft.pid)] = draft.pid
-                for listing in listings_of(links(draft), "" if draft.is_deleted else draft.text):
-                    sets[listing.key][str(draft.pid)] = draft.pid
-                spellings = tags_in(draft.text) | spellings  # the first spelling stays
-                _relate(draft, sets)
-            for key, members in sets.items():
-                if isinstance(kind := may_be(key), OfId) and kind.counted:
-                    self._sizes[key] += len(members)
-                yield SeedWrite(key, members=members)
-        for draft in self._drafts:
-            yield SeedWrite(keys.post(draft.pid), fields=self._fields(draft))
-            if draft.first_text:
-                texts = {str(draft.when): draft.first_text, str(draft.when + EDITED_AFTER): draft.text}
-                yield SeedWrite(keys.edits(draft.pid), fields=texts)
-        yield SeedWrite(keys.tags(), fields=spellings)
-        yield SeedWrite(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
-
-    def _fields(self, draft: DemoPost) -> dict[str, str]:
-        post = Record(draft.pid, draft.author, draft.when, draft.text, links(draft))
-        if draft.is_deleted:
-            deleted = min(self._now, draft.when + DELETED_AFTER)
-            return stored_as(post._replace(body="")) | {"deleted": str(deleted)}
-        counts = PostCounts(*(self._sizes[kind(draft.pid)] for kind in COUNTED))
-        return stored_as(post._replace(counts=counts, edited=draft.when + EDITED_AFTER if draft.first_text else None))
+def _fields(draft: DemoPost, sizes: Mapping[str, int], now: int) -> dict[str, str]:
+    post = Record(draft.pid, draft.author, draft.when, draft.text, links(draft))
+    if draft.is_deleted:
+        return stored_as(post._replace(body="")) | {"deleted": str(min(now, draft.when + DELETED_AFTER))}
+    counts = PostCounts(*(sizes[kind(draft.pid)] for kind in COUNTED))
+    return stored_as(post._replace(counts=counts, edited=draft.when + EDITED_AFTER if draft.first_text else None))
 
 
 def _relate(draft: DemoPost, sets: dict[str, dict[str, int]]) -> None:
@@ -245,14 +235,13 @@ class Community:
         return (self._plan.users * 5 + self._plan.posts * 2) // BATCH + 1
 
     def __iter__(self) -> Iterator[list[SeedWrite]]:
-        steps = chain(self._users(), self._follows(), self._posts())
-        return batches(chain.from_iterable(step.parts(BATCH) for step in steps), BATCH)
+        return batches(in_parts(chain(self._users(), self._follows(), self._posts())), BATCH)
 
     def names(self) -> Iterator[SeedWrite]:
         """The `users` hash, which comes after the index of the search: without it a store counts as empty. So a seeding
         that was killed can be repeated."""
         names = {name.lower(): str(uid) for uid, name in enumerate(self._names, 1)}
-        yield from SeedWrite(keys.users(), fields=names).parts(BATCH)
+        return in_parts([(keys.users(), names)])
 
     def _power_law(self) -> list[float]:
         """Cumulative weights, in the order of the users: k^-POPULARITY for the k-th most popular. Ranks are random;
@@ -268,13 +257,13 @@ class Community:
         for uid, (name, secret) in enumerate(zip(self._names, secrets, strict=True), 1):
             about = {"name": display_names[uid - 1], "bio": bios[uid - 1]}
             fields = {"username": name, "password": self._password, "auth": secret}
-            yield SeedWrite(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
-        yield SeedWrite(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
-        yield SeedWrite(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
+            yield keys.user(uid), fields | {field: text for field, text in about.items() if text}
+        yield keys.auths(), {secret: str(uid) for uid, secret in enumerate(secrets, 1)}
+        yield keys.users_by_time(), dict(zip(self._names, self._joined, strict=True))
         people = [User(uid, name, display_names[uid - 1]) for uid, name in enumerate(self._names, 1)]
         name_index = dict.fromkeys([entry for user in people for entry in entries(user)], 0)
-        yield SeedWrite(keys.users_by_name(), members=name_index)
-        yield SeedWrite(keys.skeletons(), fields=holders(dict(enumerate(self._names, 1))))
+        yield keys.users_by_name(), name_index
+        yield keys.skeletons(), holders(dict(enumerate(self._names, 1)))
 
     def _about(self) -> tuple[list[str], list[str]]:
         """The display names and bios of all users; the demo user has only a bio. They have their own random
@@ -295,12 +284,11 @@ class Community:
                 following[str(DEMO)] = self._now - FOLLOWED
             for followed, since in following.items():
                 followers.setdefault(int(followed), array("q")).extend((me, since))
-            yield SeedWrite(keys.following(me), members=following)
+            yield keys.following(me), following
         self._demo_followers = _members(followers.get(DEMO, array("q")))
         for uid, edges in followers.items():
-            yield SeedWrite(keys.followers(uid), members=_members(edges))
-        counts = {str(uid): len(edges) // 2 for uid, edges in followers.items()}
-        yield SeedWrite(keys.users_by_followers(), members=counts)
+            yield keys.followers(uid), _members(edges)
+        yield keys.users_by_followers(), {str(uid): len(edges) // 2 for uid, edges in followers.items()}
 
     def _follow_counts(self) -> list[int]:
         """How many users each user follows: uneven numbers with exactly the plan's average, if there are enough."""
@@ -333,10 +321,9 @@ class Community:
         people = DemoPeople(self._names, self._joined, self._weights)
         planned = showcase(people, self._now) if self._has_showcase else []
         drafts = Stream(people, self._now, self._rng).drafts(self._plan.posts, planned)
-        yield from StoredPosts(drafts, self._now).steps()
+        yield from post_writes(drafts, self._now)
         if self._has_showcase:
-            kept = {str(draft.pid): min(self._now, draft.when + 300) for draft in bookmarked(drafts)}
-            yield SeedWrite(BOOKMARK.truth(DEMO), members=kept)
+            yield BOOKMARK.truth(DEMO), {str(one.pid): min(self._now, one.when + 300) for one in bookmarked(drafts)}
             yield from self._notices(demo_notices(drafts))
 
     def _notices(self, of_posts: dict[Notice, int]) -> Iterator[SeedWrite]:
@@ -344,8 +331,8 @@ class Community:
         follows = {Notice(NoticeKind.FOLLOW, DEMO, int(uid)): since for uid, since in self._demo_followers.items()}
         newest = sorted((follows | of_posts).items(), key=lambda row: row[1])[-KEPT:]
         noticed = self._now - NOTICED
-        yield SeedWrite(keys.notices(DEMO), members={notice.member: when for notice, when in newest} | {MARK: noticed})
-        yield SeedWrite(keys.user(DEMO), fields={"noticed": str(noticed)})
+        yield keys.notices(DEMO), {notice.member: when for notice, when in newest} | {MARK: noticed}
+        yield keys.user(DEMO), {"noticed": str(noticed)}
 
 
 def _members(edges: "array[int]") -> dict[str, int]:
@@ -369,10 +356,10 @@ def was_killed(store: Store) -> bool:
 
 
 def write(store: Store, run: str, batch: list[SeedWrite]) -> None:
-    """Send some of the steps. Two round trips. Raises CannotFill after another `begin`: two communities would be
+    """Send some writes. Two round trips. Raises CannotFill after another `begin`: two communities would be
     mixed."""
     filling.require(store, run)
-    for_each(store, lambda pipe, step: step.queue(pipe), batch)
+    for_each(store, queue_write, batch)
 
 
 def finish(store: Store, run: str, plan: Plan) -> None:
