@@ -53,10 +53,10 @@ MUTANTS = [
         "relation: the commit has no lease",
         EDGES,
         """        pipe = job.store.pipeline()
-        if self._relation.scores is Scores.UNTIL:
+        if self._relation.truth.score is UNTIL:  # else the date of an edge that stands is kept
 """,
         """        pipe = self._store.pipeline()
-        if self._relation.scores is Scores.UNTIL:
+        if self._relation.truth.score is UNTIL:  # else the date of an edge that stands is kept
 """,
         (LATER,),
     ),
@@ -95,8 +95,8 @@ MUTANTS = [
     Mutant(
         "repost: an undo removes the repost that a later click has made",
         EDGES,
-        "        if self._relation.scores is Scores.OWN_POST:\n            pipe.zremrangebyscore",
-        "        if self._relation.scores is None:\n            pipe.zremrangebyscore",
+        "        if self._relation.makes_posts:\n            pipe.zremrangebyscore",
+        "        if False:\n            pipe.zremrangebyscore",
         (f"{RELATIONS}::test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile",),
     ),
     Mutant(

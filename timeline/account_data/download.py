@@ -24,13 +24,14 @@ from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, 
 from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT, NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
+from retwis_site.store.kinds import UNTIL
 from timeline.account_data.restoring import NamedPost, OldPost, named, restored
 from timeline.posts.composer import cleaned
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
 from timeline.posts.site_lines import LANGUAGE, MEDIA, TEXTS, media_in
-from timeline.relations.relation import Relation, Scores
+from timeline.relations.relation import Relation
 
 # ---- Written
 
@@ -207,7 +208,7 @@ def read(file: IO[bytes]) -> Download:
 
 
 def _fields_of(relation: Relation) -> dict[str, LineField]:
-    when = {"until": TIME_OR_NULL} if relation.scores is Scores.UNTIL else {"since": TIME}
+    when = {"until": TIME_OR_NULL} if relation.truth.score is UNTIL else {"since": TIME}
     if relation.target.is_person:
         return {"username": NAME, **when}
     return {relation.names[2]: NAME, **when} if relation.target.is_text else {"id": ID, **when, "address": TEXT}

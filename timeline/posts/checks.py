@@ -45,7 +45,7 @@ from timeline.posts.delivery import Delivery, Readers
 from timeline.posts.evidence import Evidence, Written, jobs_on_own
 from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
-from timeline.relations.relation import RANKING, Counts, PostCount, ask_post_exists
+from timeline.relations.relation import RANKING, PostCount, ask_post_exists, recount
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
@@ -318,7 +318,7 @@ class CountChecks(Searcher):
                 keys.post,
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
-                lambda pid, count, *_: Counts(self._store, count).recount([pid]),
+                lambda pid, count, *_: recount(self._store, count, [pid]),
                 jobs=lambda pid, *more: {f"gone:{more[-1]}", AtWork(settling.posts_at_work, pid)},
             )
         ]
@@ -424,7 +424,7 @@ class ListingChecks(Searcher):
         if number is None:
             return
         for count in (settling.REPLIES, settling.QUOTES):
-            Counts(self._store, count).recount([number])
+            recount(self._store, count, [number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
 
@@ -440,7 +440,7 @@ class ListingChecks(Searcher):
         self._store.zrem(key, member)
         counted = counted_in(key)
         if kind_of(counted) is keys.followers and (uid := id_in(counted)) is not None:
-            Counts(self._store, RANKING).recount([uid])
+            recount(self._store, RANKING, [uid])
 
 
 def _ask_entangled(pipe: Pipe, pid: int) -> Result[bool]:

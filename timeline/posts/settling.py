@@ -33,7 +33,7 @@ from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import CHANGES, LINKS, Outline, Version, ask_versions, links_from, media_from
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
-from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
+from timeline.relations.relation import PostCount, ask_person, queue_counted, write_counts
 from timeline.relations.relations import LIKE, REPOST
 
 # ---- The people whom a text mentions. Their names are looked up once, when the text is written.
@@ -368,8 +368,8 @@ class Settling(Repository):
         pipe.execute()
 
     def _count(self, settled: PostLook) -> None:
-        Counts(self._store, REPLIES).write({pid: parent.number for pid, parent in settled.parents.items()})
-        Counts(self._store, QUOTES).write(settled.quotes)
+        write_counts(self._store, REPLIES, {pid: parent.number for pid, parent in settled.parents.items()})
+        write_counts(self._store, QUOTES, settled.quotes)
         for pid in (*settled.parents, *settled.quotes, *settled.seen):
             forget(pid)
 

@@ -25,7 +25,7 @@ from timeline.posts.post_ids import post_ids
 from timeline.posts.reading import records
 from timeline.posts.repository import MOST_ABOVE
 from timeline.posts.settling import QUOTES, REPLIES, Settling, authors_of, listings_of, queue_spellings
-from timeline.relations.relation import Counts
+from timeline.relations.relation import recount
 
 # The links in a line, in its order. Of those of a deleted post, only its place is left.
 PLACE = {"reply_to": OPTIONAL_ID, "root": OPTIONAL_ID, "reply_to_user": OPTIONAL_ID, "above": OPTIONAL_IDS}
@@ -183,7 +183,7 @@ def finish_posts(store: Store) -> Iterator[None]:
             yield
     for count in (REPLIES, QUOTES):
         for pids in ids_of(store, count.mirror):
-            Counts(store, count).recount(pids)
+            recount(store, count, pids)
             yield
 
 

@@ -24,8 +24,9 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, heads, remove_members
 from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
+from retwis_site.store.kinds import UNTIL
 from retwis_site.store.replies import Result
-from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person, queue_counted
+from timeline.relations.relation import Edge, Relation, ask_person, queue_counted, write_counts
 
 # ---- A look: all that decides about some edges, read in one round trip.
 
@@ -96,7 +97,7 @@ class Edges:
         is taken back, two more each time that another process changes it meanwhile."""
         job = self._outbox.add(self._relation.job(edge))
         pipe = job.store.pipeline()
-        if self._relation.scores is Scores.UNTIL:
+        if self._relation.truth.score is UNTIL:  # else the date of an edge that stands is kept
             pipe.zadd(self._relation.truth(edge.who), {edge.target: score})
         else:
             pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: integer(score)})
@@ -170,7 +171,7 @@ class Edges:
 
         reconcile(seen, look, self._write)
         if self._relation.count is not None:
-            Counts(self._store, self._relation.count).write(counts)
+            write_counts(self._store, self._relation.count, counts)
         return stand
 
     def _write(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
@@ -198,7 +199,7 @@ class Edges:
         """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it
         and set it again."""
         key = self._relation.truth(edge.who)
-        if self._relation.scores is Scores.OWN_POST:
+        if self._relation.makes_posts:
             pipe.zremrangebyscore(key, str(integer(score)), str(integer(score)))
         else:
             pipe.zrem(key, edge.target)

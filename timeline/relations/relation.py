@@ -1,9 +1,8 @@
 """What a relation is, such as following or liking, and an edge of it."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from enum import Enum
 from typing import NamedTuple, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
@@ -177,28 +176,20 @@ class Ranking:
 RANKING = Ranking()
 
 
-class Counts:
-    """The numbers of edges of one relation."""
+def write_counts(store: Store, count: Count, numbers: Mapping[int, int]) -> None:
+    """Write numbers (by target), and correct those that have changed since they were read. Two round trips; two more
+    each time that one has changed meanwhile. None without numbers."""
 
-    def __init__(self, store: Store, count: Count) -> None:
-        self._store = store
-        self._count = count
-
-    def write(self, numbers: Mapping[int, int]) -> None:
-        """Write counts (by target), and correct those that have changed since they were read. Two round trips; two more
-        each time that one has changed meanwhile. None without counts."""
-        reconcile(numbers, self._read, self._write)
-
-    def _write(self, numbers: Mapping[int, int]) -> Mapping[int, int]:
-        for_each(self._store, lambda pipe, target: self._count.queue(pipe, target, numbers[target]), numbers)
+    def write(numbers: Mapping[int, int]) -> Mapping[int, int]:
+        for_each(store, lambda pipe, target: count.queue(pipe, target, numbers[target]), numbers)
         return numbers
 
-    def recount(self, targets: Collection[int]) -> None:
-        """Count the edges to these targets anew. Three round trips for all together; two more as for `write`."""
-        self.write(self._read(targets))
+    reconcile(numbers, lambda targets: answers(store, count.ask, targets), write)
 
-    def _read(self, targets: Collection[int]) -> dict[int, int]:
-        return answers(self._store, self._count.ask, targets)
+
+def recount(store: Store, count: Count, targets: Iterable[int]) -> None:
+    """Count the edges to these targets anew. Three round trips for all together; two more as for `write_counts`."""
+    write_counts(store, count, answers(store, count.ask, targets))
 
 
 # ---- Relations
@@ -217,14 +208,6 @@ class Edge:
 def to_person(who: int, them: int) -> Edge:
     """The edge of a relation between two people."""
     return Edge(who, str(them), owner=them)
-
-
-class Scores(Enum):
-    """What the scores of the truth say."""
-
-    SINCE = kinds.SECONDS  # setting an edge again keeps its score
-    UNTIL = kinds.UNTIL  # setting an edge again replaces its score
-    OWN_POST = kinds.REPOST  # the id of the post that the edge makes. Ids are unique, so the score names the edge
 
 
 @dataclass(frozen=True)
@@ -280,10 +263,10 @@ class Relation:
         """What its edges lead to, as the key table says."""
         return TARGETS[self.truth.main]
 
-    @cached_property
-    def scores(self) -> Scores:
-        """As the key table says."""
-        return Scores(self.truth.score)
+    @property
+    def makes_posts(self) -> bool:
+        """Whether each edge makes a post, whose id is its score. Ids are unique, so the score names the edge."""
+        return self.truth.score is kinds.REPOST
 
     @cached_property
     def mirror(self) -> OfId | None:
@@ -310,7 +293,7 @@ class Relation:
         parts: list[object] = [self.kind, edge.who, edge.target]
         if self.target.has_author:
             parts.append(edge.owner)
-        if self.scores is Scores.OWN_POST:
+        if self.makes_posts:
             parts.append(edge.own_post)
         return ":".join(map(str, [*parts, nonce()]))
 
@@ -322,7 +305,7 @@ class Relation:
         own_post = 0
         if self.target.has_author:
             owner = _number(job, 3)
-        if self.scores is Scores.OWN_POST:
+        if self.makes_posts:
             own_post = _number(job, 4)
         return Edge(who, target, owner, own_post)
 

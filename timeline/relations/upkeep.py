@@ -38,7 +38,7 @@ from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, st
 from retwis_site.store.kinds import KINDS, POST, SECONDS, THREAD, UNTIL, USER, OfId, may_be
 from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
-from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
+from timeline.relations.relation import RANKING, Edge, Relation, ask_number, ask_person, ask_post_exists, recount
 from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, followed_at_work, relations
 
 # ---- The file of a whole site
@@ -51,7 +51,7 @@ def lines_of(relation: Relation) -> SiteLines:
     def count(store: Store) -> Iterator[None]:
         if relation.count is not None and relation.mirror is not None:
             for targets in ids_of(store, relation.mirror):
-                Counts(store, relation.count).recount(targets)
+                recount(store, relation.count, targets)
                 yield
 
     told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
@@ -123,7 +123,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moments:
     """One round trip for reposts, else none."""
     good = [(member, score) for member, score in rows if relation.target.is_text or stored_id(key, member)]
-    if relation.scores is not Scores.OWN_POST:
+    if not relation.makes_posts:
         return {member: None if score == inf else iso(stored_score(key, member, score)) for member, score in good}
     own = {member: number for member, score in good if (number := stored_score(key, member, score))}
     times = _times(store, list(own.values()))
@@ -133,7 +133,7 @@ def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moment
 def _said(store: Store, relation: Relation, moments: Moments, address_of: AddressOf) -> Iterator[Line]:
     """What lines say about people and posts, without deleted posts and those of deleted accounts; about tags and words,
     and about threads, by the id of the first post. Two round trips at most."""
-    when = "until" if relation.scores is Scores.UNTIL else "since"
+    when = "until" if relation.truth.score is UNTIL else "since"
     if relation.target.is_person:
         people = Users(store).people([*map(int, moments)])
         known = [(people[int(uid)], moment) for uid, moment in moments.items() if int(uid) in people]
@@ -169,7 +169,7 @@ def recount_relations(store: Store, uid: int) -> dict[OfId, Callable[[Scored], N
 def _recount_truths(store: Store, relation: Relation, uid: int, rows: Scored) -> None:
     scores = {member: score for member, score in rows if relation.target.is_valid(member)}
     edges = edges_of(store, relation, [(uid, member) for member in scores])
-    if relation.scores is Scores.OWN_POST:
+    if relation.makes_posts:
         edges = [replace(edge, own_post=integer(scores[edge.target])) for edge in edges]
     Edges(store, relation).mend(edges)
 
@@ -198,7 +198,7 @@ def remove_relations(store: Store, uid: int) -> Iterator[None]:
         yield from remove_truths(store, relation, uid)
         if relation.mirror and relation.target.is_person:
             yield from remove_mirrors(store, relation, {uid: uid})
-    Counts(store, RANKING).recount([uid])
+    recount(store, RANKING, [uid])
 
 
 def remove_edges_to_posts(store: Store, authors: Mapping[int, int]) -> Iterator[None]:
@@ -249,13 +249,13 @@ class RankingChecks(Searcher):
 
     def _rank_all(self) -> None:
         for uids in ids_of(self._store, keys.followers):
-            Counts(self._store, RANKING).recount(uids)
+            recount(self._store, RANKING, uids)
 
     def _recount(self, uid: int, *_: object) -> None:
         if unknown(self._store, [uid]):
             self._store.zrem(keys.users_by_followers(), str(uid))
         else:
-            Counts(self._store, RANKING).recount([uid])  # the user may have followers by now
+            recount(self._store, RANKING, [uid])  # the user may have followers by now
 
     def _followed(self, uids: Iterable[int]) -> list[RankingEntry]:
         """Users with followers whose count in the ranking is missing or wrong."""

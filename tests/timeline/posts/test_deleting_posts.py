@@ -19,7 +19,6 @@ from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.settling import Settling
-from timeline.relations.relation import Counts
 from timeline.relations.relations import Likes
 
 
@@ -236,11 +235,11 @@ def test_a_number_of_replies_is_right_though_the_removal_of_an_account_was_kille
     Posts(store).publish(2, NewPost("well", reply_to=1), "2")
     AccountDeletion(store).delete(bob.user, bob.secret)
 
-    def killed(numbers, more):
+    def killed(store, count, numbers):
         raw.zrem("updates:2", "2")
         raise Killed
 
-    with mock.patch.object(Counts, "write", killed), suppress(Killed):
+    with mock.patch("timeline.posts.settling.write_counts", killed), suppress(Killed):
         drain(store, "worker")
     assert raw.hget("post:1", "replies") == "1"
     make_due(raw)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.stored_keys import follower_counts, publish, ranking
 from timeline.relations.edges import Edges
-from timeline.relations.relation import RANKING, Counts, Ranking
+from timeline.relations.relation import RANKING, Ranking, recount
 from timeline.relations.relations import FOLLOW, Follows
 
 
@@ -125,7 +125,7 @@ def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
-    assert len(round_trips(lambda: Counts(store, RANKING).recount(range(1, 41))).round_trips) == 3
+    assert len(round_trips(lambda: recount(store, RANKING, range(1, 41))).round_trips) == 3
     assert ranking(raw) == follower_counts(raw) | {"41": 8}
 
 
