@@ -382,24 +382,13 @@ _OPERATORS: Mapping[str, Callable[[str], QueryPart]] = {
 # ---- Matching
 
 
-class Matching:
-    """The posts that fit a query."""
-
-    def __init__(self, query: Query, known: KnownPeople) -> None:
-        self._query = query
-        self._known = known
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        """A rule of `PostReader`."""
-        return [post for post in posts if self.fits(post)]
-
-    def fits(self, post: Post) -> bool:
-        """Whether a post that is no repost fits the query."""
-        if post.links.repost_of is not None:
-            return False
-        text, known = searched(post.body), self._known
-        wanted = all(part.fits(post, text, known) for part in self._query.wanted)
-        return wanted and not any(part.fits(post, text, known) for part in self._query.unwanted)
+def fits(query: Query, known: KnownPeople, post: Post) -> bool:
+    """Whether a post that is no repost fits a query."""
+    if post.links.repost_of is not None:
+        return False
+    text = searched(post.body)
+    wanted = all(part.fits(post, text, known) for part in query.wanted)
+    return wanted and not any(part.fits(post, text, known) for part in query.unwanted)
 
 
 # ---- The parts of a text for which a post was found: pages highlight them.

@@ -31,7 +31,6 @@ from timeline.search.query import (
     Before,
     ByPerson,
     KnownPeople,
-    Matching,
     NotBefore,
     OneWord,
     Phrase,
@@ -40,6 +39,7 @@ from timeline.search.query import (
     Query,
     Scope,
     SearchPage,
+    fits,
 )
 from timeline.timelines.pagination import POSTS_A_PAGE
 
@@ -304,5 +304,7 @@ def begin(
     within = bounds(store, query, below, newest, all_ranges.last_counted)
     ranges = index.highest(all_ranges, within.after, MOST_RANGES + 1)
     searched = among(scope, store, me)
-    reader = PostReader(store, viewer, [Matching(query, known).visible], acted=acted)
+    reader = PostReader(
+        store, viewer, [lambda posts: [post for post in posts if fits(query, known, post)]], acted=acted
+    )
     return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside

@@ -9,13 +9,13 @@ from accounts.users.entities import User
 from retwis_site.store.snowflake import SMALLEST, first_of, made_at
 from timeline.posts.entities import Links, Post
 from timeline.posts.reading.moments import LOOKS
+from timeline.search import query as queries
 from timeline.search.query import (
     LONGEST_QUERY,
     BadQuery,
     Before,
     ByPerson,
     KnownPeople,
-    Matching,
     NotBefore,
     OfKind,
     OneWord,
@@ -256,8 +256,7 @@ def post(text, **fields):
 
 
 def fits(typed, one, me=None):
-    matching = Matching(parse(typed), KnownPeople({"bob": BOB, "carol": CAROL}, me))
-    return matching.visible([one]) == [one]
+    return queries.fits(parse(typed), KnownPeople({"bob": BOB, "carol": CAROL}, me), one)
 
 
 @pytest.mark.parametrize(
