@@ -15,7 +15,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.layouts import Layout
 from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, Source, SourcePost
-from timeline.other_retwises.values import ForeignPassword
+from timeline.other_retwises.values import CLEAR_TEXT, ForeignPassword
 
 # ---- Usernames of an import. Here, two names that differ only in letter case are one name; elsewhere they may be
 # two.
@@ -201,7 +201,7 @@ class Conversion:
 
 # The kind of a password -> what becomes of it.
 PASSWORDS = {
-    "clear text": "passwords hashed while importing",
+    CLEAR_TEXT: "passwords hashed while importing",
     "argon2": "passwords taken over, as Argon2",
     "argon2trimmed": "passwords taken over, as Argon2 of an adopted account",
     "md5": "passwords kept as salted MD5 until the next login",

@@ -3,7 +3,7 @@
 import os
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -26,49 +26,31 @@ _MOST_ARGON2_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ClearText:
-    """A password as it was typed. It is hashed before it is written."""
+class ForeignPassword:
+    """A password in clear text, or its hash in Django's form, `<algorithm>$<rest>`."""
 
+    kind: str  # CLEAR_TEXT, or the algorithm of the hash
     text: str = field(repr=False)
-
-    kind = "clear text"
-
-    def hashed(self) -> str:
-        return make_password(self.text)
+    hashed: Callable[[str], str] = str  # makes the hash of a clear text, before it is written
 
 
-@dataclass(frozen=True, slots=True)
-class OfficialText(ClearText):
-    """One of the official Retwis, whose login trims what is typed."""
-
-    def hashed(self) -> str:
-        return hash_of_official(self.text)
+CLEAR_TEXT = "clear text"
 
 
-@dataclass(frozen=True, slots=True)
-class Hashed:
-    """A hash in Django's form, `<algorithm>$<rest>`."""
-
-    encoded: str = field(repr=False)
-
-    @property
-    def kind(self) -> str:
-        return self.encoded.partition("$")[0]
+def _hash(encoded: str) -> ForeignPassword:
+    return ForeignPassword(encoded.partition("$")[0], encoded)
 
 
-ForeignPassword = ClearText | Hashed
-
-
-def clear_text(text: str | None) -> ClearText | None:
-    """None for a text that the login form does not accept: nobody could log in with it."""
+def clear_text(text: str | None, hashed: Callable[[str], str] = make_password) -> ForeignPassword | None:
+    """A password as it was typed. None for a text that the login form does not accept: nobody could log in with it."""
     typed = as_typed(text or "")
-    return ClearText(typed) if typed and len(typed) <= LONGEST_PASSWORD and "\0" not in typed else None
+    is_accepted = typed and len(typed) <= LONGEST_PASSWORD and "\0" not in typed
+    return ForeignPassword(CLEAR_TEXT, typed, hashed) if is_accepted else None
 
 
 def official_text(text: str | None) -> ForeignPassword | None:
-    """As `clear_text`."""
-    typed = clear_text(text)
-    return None if typed is None else OfficialText(typed.text)
+    """As `clear_text`, of the official Retwis, whose login trims what is typed."""
+    return clear_text(text, hash_of_official)
 
 
 def official_text_or_hash(text: str | None) -> ForeignPassword | None:
@@ -76,22 +58,22 @@ def official_text_or_hash(text: str | None) -> ForeignPassword | None:
     this site's may have them."""
     if not text or not is_hash(text):
         return official_text(text)
-    return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else Hashed(text)
+    return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else _hash(text)
 
 
 def salted_md5(salt: str | None, digest: str | None) -> ForeignPassword | None:
     """The MD5 of the salt followed by the password. None for what Django cannot verify."""
     if not salt or "$" in salt or not _is_utf_8(salt) or not digest or not _MD5.match(digest):
         return None
-    return Hashed(f"md5${salt}${digest.lower()}")
+    return _hash(f"md5${salt}${digest.lower()}")
 
 
 def php_hash(text: str | None) -> ForeignPassword | None:
     """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other, and for a damaged one."""
     if text and _BCRYPT.match(text):
-        return Hashed(f"bcrypt${text}")
+        return _hash(f"bcrypt${text}")
     if text and _is_argon2(text):
-        return Hashed(f"argon2{text}")
+        return _hash(f"argon2{text}")
     return None
 
 
@@ -134,6 +116,4 @@ def encode_none(passwords: Iterable[ForeignPassword | None]) -> list[str | None]
 
 
 def _encode(password: ForeignPassword | None) -> str | None:
-    if isinstance(password, ClearText):
-        return password.hashed()
-    return None if password is None else password.encoded
+    return None if password is None else password.hashed(password.text)

@@ -14,7 +14,7 @@ from tests.support.people import LONG_AGO
 from timeline.other_retwises.conversion import Conversion, Person, Renamed, renamed
 from timeline.other_retwises.layouts import LAYOUTS
 from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, SourcePost, connect_to
-from timeline.other_retwises.values import ClearText, encode_all, encode_none
+from timeline.other_retwises.values import clear_text, encode_all, encode_none
 
 MANY = 15_000  # posts
 MOST_MEMORY = 4_000_000  # bytes; 15,000 posts take more than 6 million
@@ -32,7 +32,7 @@ class Reader:
         self.most = 0
 
     def accounts(self):
-        yield [Account(1, "Alice", ClearText("a password")), Account(2, "bob")]
+        yield [Account(1, "Alice", clear_text("a password")), Account(2, "bob")]
 
     def follows(self, uids):
         for _ in range(AT_ONCE + 1):
@@ -93,10 +93,10 @@ def test_many_posts_take_the_memory_of_a_chunk(source):
 
 
 def test_clear_passwords_are_hashed_and_never_shown():
-    [encoded, nothing] = encode_all([ClearText("a password"), None])
+    [encoded, nothing] = encode_all([clear_text("a password"), None])
     assert encoded.startswith("argon2$")
     assert nothing is None
-    assert "a password" not in repr(Account(1, "Alice", ClearText("a password")))
+    assert "a password" not in repr(Account(1, "Alice", clear_text("a password")))
 
 
 # ---- names
