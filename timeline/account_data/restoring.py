@@ -122,26 +122,18 @@ class RestoredConversation:
     def __init__(self, store: Store, uid: int) -> None:
         self._store = store
         self._uid = uid
-        self._own: dict[int, int] = {}  # ids on this site, by the ids of the download
+        self.own: dict[int, int] = {}  # ids on this site of the owner's posts, by their ids in the download
         self._found: dict[int, LocalPost] = {}  # by ids on this site
-        self._owners: dict[str, int] = {}  # uids by the names that texts mention
+        self.owners: dict[str, int] = {}  # uids by the names that texts mention
         self.plain_replies = 0
         self.plain_quotes = 0
 
-    def has(self, old: int, pid: int) -> None:
-        """Note that the site has a post of the owner, with this id."""
-        self._own[old] = pid
-
-    def id_of(self, old: int) -> int | None:
-        """The id on this site of a post of the owner."""
-        return self._own.get(old)
-
     def find(self, posts: Sequence[OldPost]) -> None:
         """Find what these posts name. At most five round trips."""
-        pids = {self._own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
+        pids = {self.own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
         self._found = find(self._store, self._uid, pids)
         names = dict.fromkeys(name for post in posts for name in names_in(post.body))
-        self._owners = answer(self._store, ask_owners, [*names])
+        self.owners = answer(self._store, ask_owners, [*names])
 
     def links(self, pid: int, post: OldPost) -> Links:
         """The links of a post that gets this id. The posts before it were asked for already."""
@@ -149,7 +141,7 @@ class RestoredConversation:
         self.plain_replies += post.reply_to is not None and parent is None
         self.plain_quotes += post.quote is not None and quoted is None
         names = names_in(post.body)
-        mentions = dict.fromkeys(self._owners[name] for name in names if name in self._owners)
+        mentions = dict.fromkeys(self.owners[name] for name in names if name in self.owners)
         links = NO_LINKS if parent is None else links_of_reply(parent.pid, parent.uid, parent.links)
         links = links._replace(quote=quoted.pid if quoted else None, mentions=tuple(mentions) if names else None)
         self._found[pid] = LocalPost(pid, self._uid, "", post.time, links)
@@ -158,8 +150,8 @@ class RestoredConversation:
     def _target(self, one: NamedPost | None, when: int) -> LocalPost | None:
         if one is None:
             return None
-        if one.pid in self._own:
-            return self._found.get(self._own[one.pid])
+        if one.pid in self.own:
+            return self._found.get(self.own[one.pid])
         target = self._found.get(one.pid)
         return target if target is not None and is_same(target, one, when) else None
 
@@ -233,7 +225,7 @@ class RestoredRelations:
         return [Edge(self._uid, line["tag"]) if used else None for line, used in zip(lines, spellings, strict=True)]
 
     def _posts(self, conversation: RestoredConversation, lines: Sequence[Line]) -> FoundEdges:
-        own = [conversation.id_of(line["id"]) for line in lines]
+        own = [conversation.own.get(line["id"]) for line in lines]
         found = find(self._store, self._uid, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
         edges: FoundEdges = []
         for line, pid in zip(lines, own, strict=True):
@@ -394,7 +386,7 @@ class Restoring:
         """Whether the author has this post. Each of the author's posts stands for one of the download."""
         same = self._present[_digest(post.time, post.body)]
         if same:
-            self.conversation.has(post.pid, same.pop())
+            self.conversation.own[post.pid] = same.pop()
             return True
         return False
 
@@ -430,7 +422,7 @@ class Restoring:
         with leased.pipeline() as pipe:
             for post in posts:
                 pid = pids[id(post)]
-                self.conversation.has(post.pid, pid)
+                self.conversation.own[post.pid] = pid
                 links, edited = self.conversation.links(pid, post), post.texts[-1].since if post.texts else None
                 new = Record(pid, self._uid, post.time, post.body, links, NO_COUNTS, edited, post.language, post.media)
                 pipe.hset(keys.post(pid), stored_as(new))

@@ -25,7 +25,7 @@ def restore(acts):
 
     def work():
         restoring = acts.bring_back(CAROL, "later #old")()
-        RestoredRelations(acts.store, CAROL).pin(restoring.conversation.id_of(901))
+        RestoredRelations(acts.store, CAROL).pin(restoring.conversation.own.get(901))
 
     return attempt(work, StoreError, NoSuchPost, PostDeleted)
 

@@ -84,7 +84,7 @@ class Command(StoreCommand):
         tags = relations.to_tags(lines)
         missing = relations.to_posts(lines, conversation)
         for pin in lines["pin"][-1:]:
-            relations.pin(conversation.id_of(pin["id"]))
+            relations.pin(conversation.own.get(pin["id"]))
         self.say(f"User {user.username} has {written} posts more.")
         kinds = ", ".join(one.kind for one in restored() if one.target.is_post)
         left_out = {
