@@ -13,6 +13,7 @@ from django.core.management import call_command
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
+from retwis_site.store.kinds import USER
 from tests.support.protocols.interleaving import carry_out, interleave
 from tests.support.protocols.relations import ALICE, AT, BOB, BOBS_POST, CAROL, CASES, assert_relations_agree
 from tests.support.protocols.small_site import finish_jobs, make_small_site
@@ -77,7 +78,7 @@ def test_a_change_during_a_deletion_leaves_nothing(acts, store, raw, case, verb,
     """The whole deletion happens between two parts of its round trips."""
     if gone == "actor":
         deletion = acts.leave(ALICE)
-    elif case.relation.target.is_person:
+    elif case.relation.leads_to == USER:
         deletion = acts.leave(BOB)
     else:
         deletion = acts.delete(BOB, BOBS_POST)
@@ -203,7 +204,7 @@ def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, 
 def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(acts, store, raw, case):
     for step in seam.each_moment(rounds=ROUNDS):
         make_small_site(raw)
-        if case.relation.target.is_person:
+        if case.relation.leads_to == USER:
             acts.leave(BOB)()
         else:
             acts.delete(BOB, BOBS_POST)()
@@ -227,7 +228,7 @@ def test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_n
 
 @each_with_mirror
 def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(acts, store, raw, case):
-    is_person = case.relation.target.is_person
+    is_person = case.relation.leads_to == USER
     deletion = acts.leave(BOB) if is_person else acts.delete(BOB, BOBS_POST)
     for step in seam.each_moment(rounds=ROUNDS):
         make_small_site(raw)

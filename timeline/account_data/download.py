@@ -24,7 +24,7 @@ from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, 
 from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT, NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
-from retwis_site.store.kinds import UNTIL
+from retwis_site.store.kinds import POST, UNTIL, USER
 from timeline.account_data.restoring import NamedPost, OldPost, named, restored
 from timeline.posts.composer import cleaned
 from timeline.posts.entities import LONGEST_POST
@@ -209,9 +209,9 @@ def read(file: IO[bytes]) -> Download:
 
 def _fields_of(relation: Relation) -> dict[str, LineField]:
     when = {"until": TIME_OR_NULL} if relation.truth.score is UNTIL else {"since": TIME}
-    if relation.target.is_person:
+    if relation.leads_to == USER:
         return {"username": NAME, **when}
-    return {relation.names[2]: NAME, **when} if relation.target.is_text else {"id": ID, **when, "address": TEXT}
+    return {"id": ID, **when, "address": TEXT} if relation.leads_to == POST else {relation.names[2]: NAME, **when}
 
 
 def _check_head(line: Line) -> None:

@@ -37,6 +37,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, remove_members
 from retwis_site.store.client import Store, answer, answers, for_each
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
+from retwis_site.store.kinds import POST, USER
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.composer import alt_of, cleaned
 from timeline.posts.delivery import Delivery
@@ -162,7 +163,7 @@ class RestoredConversation:
 def restored() -> list[Relation]:
     """The relations that are brought back. Follows are asked for again; a repost is a post of its own; the ids of
     threads are others here; of texts it must be known which are good."""
-    to_people_and_posts = [one for one in relations() if one.target.is_person or one.target.has_author]
+    to_people_and_posts = [one for one in relations() if one.leads_to in (USER, POST)]
     return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW, HOME_TAG) if one not in {FOLLOW, REPOST}]
 
 
@@ -179,7 +180,7 @@ class RestoredRelations:
 
     def to_people(self, lines: Mapping[str, Sequence[Line]]) -> int:
         """Blocks and mutes of the people who have such a username here. Returns how many names no user has."""
-        return sum(self._add(one, lines[one.kind], self._people) for one in restored() if one.target.is_person)
+        return sum(self._add(one, lines[one.kind], self._people) for one in restored() if one.leads_to == USER)
 
     def to_words(self, lines: Mapping[str, Sequence[Line]]) -> None:
         """Muted words, in one line as the form has them: a browser sends back no other, so nobody could unmute it. Of
@@ -198,7 +199,7 @@ class RestoredRelations:
     def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: RestoredConversation) -> int:
         """Likes and the like of the posts that this site has. Returns the number of the others."""
         find = partial(self._posts, conversation)
-        return sum(self._add(one, lines[one.kind], find) for one in restored() if one.target.is_post)
+        return sum(self._add(one, lines[one.kind], find) for one in restored() if one.leads_to == POST)
 
     def pin(self, pid: int | None) -> None:
         """Pin a post of the owner, unless one is pinned. Three round trips; none without a post."""

@@ -24,9 +24,9 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, heads, remove_members
 from retwis_site.store.client import Pipe, Store, answer, answers
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
-from retwis_site.store.kinds import UNTIL
+from retwis_site.store.kinds import POST, UNTIL, USER
 from retwis_site.store.replies import Result
-from timeline.relations.relation import Edge, Relation, ask_person, queue_counted, write_counts
+from timeline.relations.relation import Edge, Relation, ask_person, ask_target, queue_counted, write_counts
 
 # ---- A look: all that decides about some edges, read in one round trip.
 
@@ -51,7 +51,7 @@ class EdgeLook(NamedTuple):
 def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[EdgeLook]:
     scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
     people = {who: ask_person(pipe, str(who)) for who in {edge.who: None for edge in edges}}
-    targets = {target: relation.target.ask(pipe, target) for target in {edge.target: None for edge in edges}}
+    targets = {target: ask_target(pipe, relation.leads_to, target) for target in {edge.target: None for edge in edges}}
     asked = [
         (
             edge,
@@ -216,7 +216,7 @@ class Edges:
             pipe.zadd(key, {who: stored_score(truth, edge.target, score)})
         if self._relation.count is not None:
             queue_counted(pipe, key, who, counts=score is None or not unseen[0])
-        if self._relation.count is not None and self._relation.target.is_person:
+        if self._relation.count is not None and self._relation.leads_to == USER:
             queue_counted(pipe, truth, edge.target, counts=score is None or not unseen[1])
 
 
@@ -234,8 +234,8 @@ def remove_truths(store: Store, relation: Relation, who: int) -> Iterator[None]:
     """Remove all edges from a deleted account, in chunks. At most twelve round trips a chunk."""
     key = relation.truth(who)
     for members in emptied(store, key):
-        remove_members(store, key, [member for member in members if not relation.target.is_valid(member)])
-        good = [member for member in members if relation.target.is_valid(member)]
+        remove_members(store, key, [member for member in members if not relation.is_target(member)])
+        good = [member for member in members if relation.is_target(member)]
         Edges(store, relation).mend(edges_of(store, relation, [(who, member) for member in good]))
         yield
 
@@ -258,8 +258,8 @@ def remove_mirrors(store: Store, relation: Relation, owners: Mapping[int, int]) 
 def edges_of(store: Store, relation: Relation, pairs: Sequence[tuple[int, str]]) -> list[Edge]:
     """Edges, from a person to a target each, with the owners of the targets. The author of a post is read: one round
     trip for all. A post that has expired has no author."""
-    edges = [Edge(who, target, int(target) if relation.target.is_person else 0) for who, target in pairs]
-    if not relation.target.has_author:
+    edges = [Edge(who, target, int(target) if relation.leads_to == USER else 0) for who, target in pairs]
+    if relation.leads_to != POST:
         return edges
     authors = answers(store, lambda pipe, edge: pipe.hget(keys.post(int(edge.target)), "user_id"), edges)
     return [replace(edge, owner=stored_id(keys.post(int(edge.target)), uid) or 0) for edge, uid in authors.items()]

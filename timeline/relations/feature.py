@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check, Searcher
+from retwis_site.store.kinds import POST
 from retwis_site.store.rate_limits import Limit
 from timeline.relations import upkeep
 from timeline.relations.edges import handler
@@ -31,7 +32,7 @@ class AllEdgeChecks(Searcher):
         return [check for relation in mirrored for check in upkeep.EdgeChecks(self._store, relation).inconsistencies()]
 
     def orphans(self) -> list[Check]:
-        to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
+        to_posts = [relation for relation in relations() if relation.mirror and relation.leads_to == POST]
         edges = [check for relation in to_posts for check in upkeep.EdgeChecks(self._store, relation).orphans()]
         return [*edges, *upkeep.useless_entries(self._store)]
 

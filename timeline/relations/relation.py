@@ -16,7 +16,7 @@ from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys, kinds
 from retwis_site.store.client import Pipe, Store, answers, for_each
 from retwis_site.store.ids import nonce, parse_id, parse_number
-from retwis_site.store.kinds import OfId, OfText, mirror_of
+from retwis_site.store.kinds import OfId, OfText, Value, mirror_of
 from retwis_site.store.replies import Reply, Result
 
 # ---- Why a block keeps a page from its viewer.
@@ -33,26 +33,7 @@ class BlockedByViewer(NotShown):
     undone_at = "profile"
 
 
-# ---- What edges lead to: people, posts, threads, tags and words.
-
-
-@dataclass(frozen=True)
-class Target:
-    """A kind of target. `ask` asks how one stands: at most one command."""
-
-    ask: "Callable[[Pipe, str], Result[Standing]]"
-    is_person: bool = False
-    has_author: bool = False
-    is_text: bool = False  # its name is no id
-
-    @property
-    def is_post(self) -> bool:
-        """Whether it is a post, or the first one of a thread."""
-        return not (self.is_person or self.is_text)
-
-    def is_valid(self, member: str) -> bool:
-        """Whether a member of the truth names a target of this kind."""
-        return self.is_text or parse_id(member) is not None
+# ---- What edges lead to, and how it stands.
 
 
 class Standing(NamedTuple):
@@ -85,20 +66,15 @@ def ask_post_exists(pipe: Pipe, pid: str) -> Result[bool]:
     return Result(read)
 
 
-def _post(pipe: Pipe, pid: str) -> Result[Standing]:
-    exists = ask_post_exists(pipe, pid)
-    return Result(lambda: Standing(exists.value))
-
-
-def _always(pipe: Pipe, target: str) -> Result[Standing]:
+def ask_target(pipe: Pipe, of: Value, target: str) -> Result[Standing]:
+    """How a target of this kind stands. A thread stays when its first post is deleted, and texts always stand. At most
+    one command."""
+    if of == kinds.USER:
+        return ask_person(pipe, target)
+    if of == kinds.POST:
+        exists = ask_post_exists(pipe, target)
+        return Result(lambda: Standing(exists.value))
     return Result(lambda: Standing(exists=True))
-
-
-PERSON = Target(ask_person, is_person=True)
-POST = Target(_post, has_author=True)
-THREAD = Target(_always)  # it stays when its first post is deleted
-TEXT = Target(_always, is_text=True)  # a tag, or words
-TARGETS = {kinds.USER: PERSON, kinds.POST: POST, kinds.THREAD: THREAD, kinds.TEXT: TEXT}
 
 
 # ---- How many members of a sorted set a number counts: without people whom staff has hidden or suspended, and without
@@ -259,9 +235,13 @@ class Relation:
             raise ImproperlyConfigured(f"The key {self.truth.name} of the relation {self.kind} does not say {jobs}.")
 
     @cached_property
-    def target(self) -> Target:
-        """What its edges lead to, as the key table says."""
-        return TARGETS[self.truth.main]
+    def leads_to(self) -> Value:
+        """USER, POST, THREAD (its first post), or TEXT (a tag, or words), as the key table says."""
+        return self.truth.main
+
+    def is_target(self, member: str) -> bool:
+        """Whether a member of the truth names a target."""
+        return self.leads_to == kinds.TEXT or parse_id(member) is not None
 
     @property
     def makes_posts(self) -> bool:
@@ -291,7 +271,7 @@ class Relation:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post and the
         edge's own post, if the relation has them; 0: not known."""
         parts: list[object] = [self.kind, edge.who, edge.target]
-        if self.target.has_author:
+        if self.leads_to == kinds.POST:
             parts.append(edge.owner)
         if self.makes_posts:
             parts.append(edge.own_post)
@@ -300,10 +280,10 @@ class Relation:
     def edge(self, job: str) -> Edge:
         """The edge of a job. Raises ValueError and IndexError for a malformed name."""
         who, target = job_id(job, 1), job.split(":")[2]
-        number = 0 if self.target.is_text else job_id(job, 2)
-        owner = number if self.target.is_person else 0
+        number = 0 if self.leads_to == kinds.TEXT else job_id(job, 2)
+        owner = number if self.leads_to == kinds.USER else 0
         own_post = 0
-        if self.target.has_author:
+        if self.leads_to == kinds.POST:
             owner = _number(job, 3)
         if self.makes_posts:
             own_post = _number(job, 4)

@@ -35,7 +35,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
 from retwis_site.store.client import Pipe, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
-from retwis_site.store.kinds import KINDS, POST, SECONDS, THREAD, UNTIL, USER, OfId, may_be
+from retwis_site.store.kinds import KINDS, POST, SECONDS, TEXT, THREAD, UNTIL, USER, OfId, may_be
 from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Edge, Relation, ask_number, ask_person, ask_post_exists, recount
@@ -46,7 +46,6 @@ from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repos
 
 def lines_of(relation: Relation) -> SiteLines:
     """As the key table tells of the truth. Edges are counted in the end: four round trips for each 500 targets."""
-    target, what = relation.target, relation.names[2]
 
     def count(store: Store) -> Iterator[None]:
         if relation.count is not None and relation.mirror is not None:
@@ -55,7 +54,7 @@ def lines_of(relation: Relation) -> SiteLines:
                 yield
 
     told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
-    return replace(told, posts=(what,) if target.has_author else (), finish=count)
+    return replace(told, posts=(relation.names[2],) if relation.leads_to == POST else (), finish=count)
 
 
 # A repost has an id and a time of its own, which its hash holds. So these lines have code.
@@ -99,8 +98,9 @@ REPOSTS = SiteLines(
     unique=("id",),
     users=("user",),
 )
-ABOUT_PEOPLE = tuple(lines_of(relation) for relation in RELATIONS if not relation.target.is_post)
-ABOUT_POSTS = tuple(lines_of(relation) for relation in RELATIONS if relation.target.is_post)  # after the posts
+ABOUT_PEOPLE = tuple(lines_of(relation) for relation in RELATIONS if relation.leads_to not in (POST, THREAD))
+# These come after the posts.
+ABOUT_POSTS = tuple(lines_of(relation) for relation in RELATIONS if relation.leads_to in (POST, THREAD))
 
 
 # ---- The personal download
@@ -122,7 +122,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 
 def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moments:
     """One round trip for reposts, else none."""
-    good = [(member, score) for member, score in rows if relation.target.is_text or stored_id(key, member)]
+    good = [(member, score) for member, score in rows if relation.leads_to == TEXT or stored_id(key, member)]
     if not relation.makes_posts:
         return {member: None if score == inf else iso(stored_score(key, member, score)) for member, score in good}
     own = {member: number for member, score in good if (number := stored_score(key, member, score))}
@@ -134,17 +134,17 @@ def _said(store: Store, relation: Relation, moments: Moments, address_of: Addres
     """What lines say about people and posts, without deleted posts and those of deleted accounts; about tags and words,
     and about threads, by the id of the first post. Two round trips at most."""
     when = "until" if relation.truth.score is UNTIL else "since"
-    if relation.target.is_person:
+    if relation.leads_to == USER:
         people = Users(store).people([*map(int, moments)])
         known = [(people[int(uid)], moment) for uid, moment in moments.items() if int(uid) in people]
         yield from ({"id": user.uid, "username": user.username, when: moment} for user, moment in known)
-    elif relation.target.has_author:
+    elif relation.leads_to == POST:
         read = answers(store, lambda pipe, pid: pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"]), moments)
         authors = {pid: stored_id(keys.post(int(pid)), uid) or 0 for pid, (uid, gone) in read.items() if gone is None}
         people = Users(store).people({*authors.values()})
         for pid, author in [(pid, people[uid].username) for pid, uid in authors.items() if uid in people]:
             yield {"id": int(pid), when: moments[pid], "address": address_of("post", author, int(pid))}
-    elif relation.target.is_text:
+    elif relation.leads_to == TEXT:
         yield from ({relation.names[2]: text, when: moment} for text, moment in moments.items())
     else:
         yield from ({"id": int(pid), when: moment} for pid, moment in moments.items())
@@ -161,13 +161,13 @@ def recount_relations(store: Store, uid: int) -> dict[OfId, Callable[[Scored], N
         if relation.count is None or relation.mirror is None:
             continue
         found[relation.truth] = partial(_recount_truths, store, relation, uid)
-        if relation.target.is_person:
+        if relation.leads_to == USER:
             found[relation.mirror] = partial(_recount_mirrors, store, relation, uid)
     return found
 
 
 def _recount_truths(store: Store, relation: Relation, uid: int, rows: Scored) -> None:
-    scores = {member: score for member, score in rows if relation.target.is_valid(member)}
+    scores = {member: score for member, score in rows if relation.is_target(member)}
     edges = edges_of(store, relation, [(uid, member) for member in scores])
     if relation.makes_posts:
         edges = [replace(edge, own_post=integer(scores[edge.target])) for edge in edges]
@@ -189,14 +189,14 @@ def _end(relation: Relation, store: Store, stand: Mapping[Edge, bool]) -> None:
 
 
 def _to_posts() -> Iterator[Relation]:
-    return (relation for relation in relations() if relation.mirror and relation.target.has_author)
+    return (relation for relation in relations() if relation.mirror and relation.leads_to == POST)
 
 
 def remove_relations(store: Store, uid: int) -> Iterator[None]:
     """Remove both sides of every edge of a deleted account, in chunks, then the user's place in the ranking."""
     for relation in relations():
         yield from remove_truths(store, relation, uid)
-        if relation.mirror and relation.target.is_person:
+        if relation.mirror and relation.leads_to == USER:
             yield from remove_mirrors(store, relation, {uid: uid})
     recount(store, RANKING, [uid])
 

@@ -15,7 +15,7 @@ from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.users.entities import State, User
 from accounts.users.names import NameIndex
 from retwis_site.store import keys
-from retwis_site.store.kinds import KINDS, OfId, kind_of
+from retwis_site.store.kinds import KINDS, POST, THREAD, USER, OfId, kind_of
 from tests.support.apps import token_of
 from tests.support.people import LONG_AGO, Login, hashed_password, log_in, register
 from tests.support.pictures import decoded_picture
@@ -70,9 +70,9 @@ def give_edges(store, hers, his):
                 Edges(store, relation).set(to_person(*((ZELDA, DAN) if who == ZELDA else (DAN, ZELDA))), LONG_AGO)
             elif relation.kind == "repost":
                 Reposts(store).repost(who, post, other)
-            elif relation.target.is_person:
+            elif relation.leads_to == USER:
                 Edges(store, relation).set(to_person(who, other), 4_000_000_000)
-            elif relation.target.is_post:
+            elif relation.leads_to in (POST, THREAD):
                 Edges(store, relation).set(Edge(who, str(post), other), 4_000_000_000)
             elif who == ZELDA:
                 text = f"home fold {HERS}" if relation.kind == "mute_words" else "redis"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from retwis_site.jobs.outbox import Claim
 from retwis_site.store import keys
+from retwis_site.store.kinds import POST, USER
 from tests.support.protocols.interleaving import finish
 from tests.support.stored_keys import everything
 from timeline.posts.delivery import Reposts
@@ -30,9 +31,9 @@ class Case:
     job_after: tuple[int, int] = (1, 1)  # so many of them; then its job is in the outbox
 
     def edge(self, who):
-        if self.relation.target.is_person:
+        if self.relation.leads_to == USER:
             return to_person(who, self.target)
-        return Edge(who, str(self.target), BOB if self.relation.target.has_author else 0)
+        return Edge(who, str(self.target), BOB if self.relation.leads_to == POST else 0)
 
     def set(self, store, who):
         return lambda: Edges(store, self.relation).set(self.edge(who), AT)
@@ -117,7 +118,7 @@ def assert_relations_agree(raw, where):
         mirror = {(int(who), str(target)): score for (target, who), score in _edges(stored, case.mirror).items()}
         assert mirror == truth, (where, case.truth)
         for _, target in truth if case.relation.mirror else ():
-            key = keys.user(target) if case.relation.target.is_person else keys.post(target)
+            key = keys.user(target) if case.relation.leads_to == USER else keys.post(target)
             assert key in stored, (where, key)
             assert "deleted" not in stored[key], (where, key)
     followers = {str(uid): counted(raw, f"followers:{uid}") for uid, _ in _family(stored, "followers")}

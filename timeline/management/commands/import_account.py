@@ -21,7 +21,7 @@ from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.kinds import COLOURS
+from retwis_site.store.kinds import COLOURS, POST
 from timeline.account_data.download import Download, read
 from timeline.account_data.restoring import RestoredPictures, RestoredRelations, Restoring, only_run, restored
 from timeline.relations.relations import Follows
@@ -86,7 +86,7 @@ class Command(StoreCommand):
         for pin in lines["pin"][-1:]:
             relations.pin(conversation.own.get(pin["id"]))
         self.say(f"User {user.username} has {written} posts more.")
-        kinds = ", ".join(one.kind for one in restored() if one.target.is_post)
+        kinds = ", ".join(one.kind for one in restored() if one.leads_to == POST)
         left_out = {
             "followed users do not exist here.": unknown,
             "blocked or muted users do not exist here.": hidden,
