@@ -36,7 +36,7 @@ from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relation import ask_stands
 from timeline.relations.relations import TAG_FOLLOW, Follows, TagFollows, ask_blocked
-from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, chosen_tag
+from timeline.tags.tags import NoSuchTag, Tag, chosen_tag
 
 # ---- Whom and what a new account may follow: tags and people, which the page offers; and following what was chosen.
 
@@ -66,14 +66,14 @@ def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
 
 
 def follow_tags(store: Store, me: int, tags: Sequence[str]) -> None:
-    """Let `me` follow these folded tags, without those that no post ever had, up to MOST_FOLLOWED. One round trip for
-    each, and those of `TagFollows.follow`."""
+    """Let `me` follow these folded tags, without those that no post ever had, as many as may be followed. One round
+    trip for each, and those of `TagFollows.follow`."""
     for tag in tags:
         try:
             found = chosen_tag(store, me, tag)
         except NoSuchTag:
             continue
-        if not found.tag.following and found.number < MOST_FOLLOWED:
+        if found.may_be_followed and not found.tag.following:
             TagFollows(store).follow(me, tag)
 
 

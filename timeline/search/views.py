@@ -5,11 +5,11 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.html import Page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.fragments import Fragment, Html, joined
@@ -117,8 +117,7 @@ NO_QUERY, NOTHING_FOUND, NO_NAMES = Query((), ()), SearchPage([], None, complete
 
 
 def search_page(
-    request: HttpRequest,
-    by: Rendering,
+    request: RetwisRequest,
     asked: SearchRequest,
     query: Query = NO_QUERY,
     found: SearchPage = NOTHING_FOUND,
@@ -130,7 +129,7 @@ def search_page(
 ) -> HttpResponse:
     """The posts that were found, and the names above them. Without a text, and with a `reason`, one of REASONS, the
     field alone. `name`: the person whom nobody is."""
-    typed = asked.typed[:LONGEST_QUERY]
+    by, typed = rendering(request), asked.typed[:LONGEST_QUERY]
     searched = bool(typed) and not reason
     end = "all"
     if found.older is not None:
@@ -179,7 +178,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     if asked.scope is not Scope.EVERYONE:
         request.viewer.require_user()
     if not typed:
-        return search_page(request, rendering(request), asked)
+        return search_page(request, asked)
     first = before is None and asked.scope is Scope.EVERYONE
     try:
         query = parse(typed)
@@ -187,9 +186,9 @@ def search(request: RetwisRequest) -> HttpResponse:
         search, meant = begin(connect(), request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
         status = 200 if error.problem in (Problem.NOTHING_TO_FIND, Problem.UNKNOWN_PERSON) else 400
-        return search_page(request, rendering(request), asked, reason=error.problem, name=error.name, status=status)
+        return search_page(request, asked, reason=error.problem, name=error.name, status=status)
     above = counted(request, search, meant)
-    return search_page(request, rendering(request), asked, query, search.page(), above)
+    return search_page(request, asked, query, search.page(), above)
 
 
 def counted(request: RetwisRequest, search: Search, meant: Meant) -> FoundNames:
