@@ -150,6 +150,23 @@ def _real(path: Path) -> Path:
     return real
 
 
+def opened(path: Path) -> IO[bytes]:
+    """The file, or what a pipe with this name gives. Raises OSError, NotDone."""
+    if not path.is_fifo():
+        return path.open("rb")
+    with path.open("rb") as pipe:
+        return spooled(pipe)
+
+
+def unpacked(file: IO[bytes]) -> IO[bytes]:
+    """The content of `file` as a file in which any place can be read at once. Raises NotDone."""
+    content = decompressed(file)
+    if content is file:
+        return file
+    with file, content:
+        return spooled(content)
+
+
 def spooled(pipe: IO[bytes]) -> IO[bytes]:
     """What a pipe gives, in a file without a name in VAR_DIR: a pipe cannot be read twice. Raises NotDone."""
     try:
@@ -157,6 +174,9 @@ def spooled(pipe: IO[bytes]) -> IO[bytes]:
         file = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  the caller closes it
         shutil.copyfileobj(pipe, file)
         file.flush()
+        file.seek(0)
+    except DAMAGED as error:
+        raise NotDone(f"The file cannot be decompressed: {error}. {NOT_COMPLETE}") from error
     except OSError as error:
         fix = "Set VAR_DIR to a folder with room for all of it, or name a file instead of `-`."
         raise NotDone(f"The input cannot be kept in {settings.VAR_DIR}: {error.strerror}. {fix}") from error

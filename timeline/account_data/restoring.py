@@ -14,7 +14,7 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from math import inf
@@ -28,7 +28,7 @@ from accounts.media.profiles import ProfilePicture, ProfilePictures
 from accounts.media.repository import ANIMATED, Mark, Pictures
 from accounts.users.names import in_one_line
 from accounts.users.repository import Users, ask_owners
-from retwis_site.exceptions import NotDone, StoreError
+from retwis_site.exceptions import NotDone
 from retwis_site.features import Line
 from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import LEASE, OWNER_GIVES_UP, READ_AT_ONCE, Claim, LongLease, Outbox, job_id, owned
@@ -41,7 +41,7 @@ from retwis_site.store.kinds import POST, USER
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.composer import alt_of, cleaned
 from timeline.posts.delivery import Delivery
-from timeline.posts.entities import NO_COUNTS, NO_LINKS, NO_MEDIA, Links, Media, Picture
+from timeline.posts.entities import NO_COUNTS, NO_LINKS, NO_MEDIA, Links, Media, NoSuchPost, Picture, PostDeleted
 from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Record, Version, stored_as
@@ -202,14 +202,16 @@ class RestoredRelations:
         return sum(self._add(one, lines[one.kind], find) for one in restored() if one.leads_to == POST)
 
     def pin(self, pid: int | None) -> None:
-        """Pin a post of the owner, unless one is pinned. Three round trips; none without a post."""
+        """Pin a post of the owner, unless one is pinned, or it was deleted meanwhile. Three round trips; none without a
+        post."""
         if pid is not None and self._store.hget(keys.user(self._uid), "pinned") is None:
-            Pins(self._store).pin(self._uid, pid)
+            with suppress(NoSuchPost, PostDeleted):
+                Pins(self._store).pin(self._uid, pid)
 
     def _add(self, relation: Relation, lines: Sequence[Line], find: Callable[[Sequence[Line]], FoundEdges]) -> int:
-        """Returns how many lines lead to what is not here."""
+        """Returns how many lines lead to what is not here. Mutes that have ended are left out."""
         missing = 0
-        for some in batches(lines, AT_ONCE):
+        for some in batches([line for line in lines if not _has_ended(line)], AT_ONCE):
             edges = find(some)
             scores = {edge: _score(line) for edge, line in zip(edges, some, strict=True) if edge is not None}
             Edges(self._store, relation).set_all(scores)
@@ -240,6 +242,10 @@ class RestoredRelations:
         return edges
 
 
+def _has_ended(line: Line) -> bool:
+    return "until" in line and _score(line) <= time.time()
+
+
 def _score(line: Line) -> float:
     """The date of an edge, not in the future; of a mute its end, for ever without one."""
     if "until" in line:
@@ -255,6 +261,13 @@ class AlreadyRestoring(NotDone):
 
     def __str__(self) -> str:
         return f"Another process imports into this account. If it was killed, run this again in {LEASE} seconds."
+
+
+class GoneMeanwhile(NotDone):
+    """The account that is restored was deleted."""
+
+    def __str__(self) -> str:
+        return "During the import the account was deleted. Change `username` in the file, and run this again."
 
 
 @contextmanager
@@ -333,7 +346,7 @@ class Restoring:
             claimed |= self._claimed(leased, dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._write_hashes(leased, missing, claimed)
         if not self._list(leased, {pid: post.body for pid, post in claimed.items()}):
-            raise StoreError("the account was deleted meanwhile; name another one")
+            raise GoneMeanwhile
         Pictures(leased).shown(self._uid, {digest for post in missing for digest in post.media.digests})
         Outbox(leased).all_done([*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
@@ -456,6 +469,12 @@ def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> l
     """The posts without a claimed id. Two posts of a download may be equal, so they are told apart by identity."""
     with_id = {id(post) for post in claimed.values()}
     return [post for post in posts if id(post) not in with_id]
+
+
+def require_account(store: Store, uid: int) -> None:
+    """Raises GoneMeanwhile. One round trip."""
+    if store.hget(keys.user(uid), "deleted") is not None:
+        raise GoneMeanwhile
 
 
 def drop_lists(store: Store, uid: int) -> None:

@@ -17,11 +17,12 @@ from tests.support.command_output import doctor, findings_of
 from tests.support.maintenance.downloads import WHEN, download_file
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.protocols.conversations import assert_conversations_agree
-from tests.support.stored_keys import empty, everything, publish
+from tests.support.removed_accounts import delete_account
+from tests.support.stored_keys import drain_due, empty, everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
 from timeline.account_data.download import export
-from timeline.account_data.restoring import NamedPost, named
+from timeline.account_data.restoring import NamedPost, RestoredRelations, named
 from timeline.posts.checks import OrphanedPosts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -492,6 +493,51 @@ def test_threads_of_one_s_own_are_kept_under_new_ids(raw, elsewhere, path, capsy
     assert links(raw, 52)[:4] == ["51", "1", str(THERE), "51 1"]
     assert raw.zrange(f"likes:{THERE}", 0, -1) == ["1", "51"]
     assert doctor(capsys) == (0, {}, {})
+
+
+def before_likes(monkeypatch, happens):
+    """`happens` comes in the middle of an import: the posts are there, the likes and the pinned post are not."""
+    to_posts = RestoredRelations.to_posts
+    monkeypatch.setattr(RestoredRelations, "to_posts", lambda *given: (happens(), to_posts(*given))[1])
+
+
+def test_a_pinned_post_that_is_deleted_during_the_import_stays_away(raw, store, elsewhere, path, capsys, monkeypatch):
+    """The import ended with a traceback."""
+    before_likes(monkeypatch, lambda: Posts(store).delete(THERE, 6))
+    import_account(path)
+    assert "User Alice has 5 posts more." in capsys.readouterr().out
+    assert raw.hget(f"user:{THERE}", "pinned") is None
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_an_account_that_is_deleted_during_the_import_is_told(raw, store, path, capsys, monkeypatch, removed):
+    """The import said how many posts the account has, or ended with a traceback."""
+    make_another_site(raw, store)
+    alice = register(store, "Alice")
+
+    def deleted():
+        delete_account(store, alice)
+        if removed:
+            drain_due(store, raw)
+
+    before_likes(monkeypatch, deleted)
+    with pytest.raises(CommandError, match="During the import the account was deleted"):
+        import_account(path, "--into-existing")
+    drain_due(store, raw)
+    assert doctor(capsys)[:2] == (0, {})
+    assert [key for key in raw.keys(f"*:{THERE}") if key != f"post:{THERE}"] == [f"user:{THERE}"]
+
+
+def test_mutes_that_have_ended_stay_away(raw, store, bob, alice, carol, tmp_path):
+    raw.zadd("muted:1", {"2": LONG_AGO, "3": "inf"})
+    raw.zadd("muted_reposts:1", {"3": LONG_AGO})
+    raw.zadd("muted_words:1", {"home fold ended": LONG_AGO})
+    path = tmp_path / "download.jsonl"
+    path.write_bytes(export(store, bob.user, lambda *of: "").read())
+    raw.delete("muted:1", "muted_reposts:1", "muted_words:1")
+    import_account(str(path), "--into-existing")
+    assert raw.keys("muted*") == ["muted:1"]
+    assert raw.zrange("muted:1", 0, -1) == ["3"]
 
 
 def test_a_second_import_changes_nothing(raw, elsewhere, path, capsys):

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import Filling, refuse_people
-from retwis_site.maintenance.site_files import AT_ONCE, Verification, decompressed, line_chunks, spooled
+from retwis_site.maintenance.site_files import AT_ONCE, Verification, decompressed, line_chunks, opened, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
@@ -72,7 +71,4 @@ class _Import:
 
 
 def _opened(name: str) -> IO[bytes]:
-    if name == PIPE or Path(name).is_fifo():
-        with nullcontext(sys.stdin.buffer) if name == PIPE else Path(name).open("rb") as pipe:
-            return spooled(pipe)
-    return Path(name).open("rb")
+    return spooled(sys.stdin.buffer) if name == PIPE else opened(Path(name))

@@ -17,13 +17,21 @@ from accounts.users.entities import NameTaken, User
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, as_display_name, in_one_line
 from accounts.users.repository import Users
 from retwis_site.features import Line
+from retwis_site.maintenance.site_files import opened, unpacked
 from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS, POST
 from timeline.account_data.download import Download, read
-from timeline.account_data.restoring import RestoredPictures, RestoredRelations, Restoring, only_run, restored
+from timeline.account_data.restoring import (
+    RestoredPictures,
+    RestoredRelations,
+    Restoring,
+    only_run,
+    require_account,
+    restored,
+)
 from timeline.relations.relations import Follows
 
 
@@ -35,12 +43,12 @@ class Command(StoreCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="such as retwis-alice-2026-11-20.jsonl")
+        parser.add_argument("file", metavar="FILE", help="such as retwis-alice-2026-11-20.jsonl; it may be compressed")
         parser.add_argument("--into-existing", action="store_true", help="add to the account with this username")
 
     def run(self, store: Store, **options: Any) -> None:
         try:
-            with Path(options["file"]).open("rb") as file:
+            with unpacked(opened(Path(options["file"]))) as file:
                 download = read(file)
                 user = self._existing(store, download) if options["into_existing"] else self._new(store, download)
                 with only_run(store, user.uid) as renew:
@@ -85,6 +93,7 @@ class Command(StoreCommand):
         missing = relations.to_posts(lines, conversation)
         for pin in lines["pin"][-1:]:
             relations.pin(conversation.own.get(pin["id"]))
+        require_account(store, user.uid)
         self.say(f"User {user.username} has {written} posts more.")
         kinds = ", ".join(one.kind for one in restored() if one.leads_to == POST)
         left_out = {
