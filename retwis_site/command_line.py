@@ -11,6 +11,7 @@ from collections.abc import Iterator
 def main() -> None:
     """Run the command in the arguments. A setting that is wrong and a full disk are one line, as with every other error
     of a command; a reader of its output that has enough, such as `head`, ends it without a word."""
+    _open_standard_streams()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
@@ -31,6 +32,16 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when Python ends
         full = f"CommandError: {error.strerror}. Free some of the disk of the output, of VAR_DIR and of TMPDIR."
         sys.exit(full if error.errno == errno.ENOSPC else 128 + signal.SIGPIPE)
+
+
+def _open_standard_streams() -> None:
+    """A process may begin without standard input, output or errors (`>&-`): each leads nowhere then. Python has None for
+    it, and the next file or socket would get its number, and what a server or a decoder prints."""  # noqa: E501
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)  # `dup2` leaves it as it is where `open` got this number
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
 
 
 def _versions() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -157,6 +158,25 @@ def test_a_reader_that_has_enough_ends_a_command_without_a_word(store, tmp_path,
     os.close(writing)
     assert process.returncode == 128 + signal.SIGPIPE
     assert [line for line in process.stderr.decode().splitlines() if not line.startswith("Store: ")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [("user show alice >&-", ""), ("user create bob <&- >&-", "No password was given."), ("version >&-", "")],
+)
+@pytest.mark.real_server
+@pytest.mark.one_server
+@pytest.mark.processes
+def test_a_command_without_standard_input_and_output_does_its_work(store, tmp_path, command, says):
+    """It ended with "'NoneType' object has no attribute 'flush'", in the middle of its work."""
+    register(store, "alice")
+    line = f"{shlex.quote(sys.executable)} manage.py {command}"
+    ended = subprocess.run(
+        ["/bin/sh", "-c", line], cwd=settings.BASE_DIR, env=environment(tmp_path), stderr=subprocess.PIPE, text=True
+    )
+    errors = [error for error in ended.stderr.splitlines() if not error.startswith("Store: ")]
+    assert ended.returncode == bool(says)
+    assert [error.startswith(f"CommandError: {says}") for error in errors] == [True] * bool(says)
 
 
 @pytest.mark.real_server
