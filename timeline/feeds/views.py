@@ -37,7 +37,7 @@ from timeline.posts.html import beginning_of, html_of, pictures_in_feed, words_o
 from timeline.posts.links import folded
 from timeline.tags.tags import TagPages
 from timeline.timelines.everyone import EveryoneTimeline
-from timeline.timelines.profile import Profiles
+from timeline.timelines.profile import Profiles, Tab
 
 # ---- A post as the HTML of an item in a feed: to whom it replies, its text, and the post that it quotes.
 
@@ -108,13 +108,14 @@ class FeedPosts(NamedTuple):
 
 
 def of_profile(username: str) -> FeedPosts:
-    """The posts of a user on the first page of the profile, without reposts of others. As many round trips as that page
-    takes for a visitor. Raises NoSuchUser, AccountDeleted."""
-    found = Profiles(connect()).page(_visitor(), username, None)
+    """The newest 20 posts that a user wrote to everyone: as on the first page of the profile, without reposts. They are
+    looked for among the 200 newest posts and reposts. As many round trips as that page takes for a visitor.
+    Raises NoSuchUser, AccountDeleted."""
+    found = Profiles(connect()).page(_visitor(), username, None, Tab.FEED)
     person, name = found.person, isolated(found.person)
     names = {"site": known_site().name, "name": name, "username": person.username}
     return FeedPosts(
-        [post for post in found.page.posts if post.author.uid == person.uid],
+        found.page.posts,
         (_("%(name)s (@%(username)s) on %(site)s") if person.name else _("%(name)s on %(site)s")) % names,
         _("Posts by %(name)s, newest first") % {"name": name},
         "profile",

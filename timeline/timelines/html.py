@@ -177,7 +177,7 @@ RULE = Fragment("timeline/timelines/_rule.html")
 WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
 WRITTEN = Fragment("timeline/timelines/_written.html")
 FACT = Fragment("timeline/timelines/_fact.html")
-PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
+PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": (Tab.POSTS, Tab.REPLIES), **SHAPE})
 
 
 def everyone_page(request: RetwisRequest, found: EveryonePage) -> HttpResponse:

@@ -83,6 +83,7 @@ class Tab(StrEnum):
 
     POSTS = "posts"  # what they wrote to everyone, and what they reposted
     REPLIES = "replies"  # all that they wrote, and nothing else: a profile says how many posts it has
+    FEED = "feed"  # what they wrote to everyone; a feed has it, no page
 
 
 class Numbers(NamedTuple):
@@ -185,9 +186,12 @@ def _of_tab(page: tuple[int, Tab], listed: list[int]) -> tuple[list[int], int]:
 def _not_of_tab(page: tuple[int, Tab], records: Mapping[int, Record]) -> set[int]:
     """Those of these posts that are no posts of the tab."""
     uid, tab = page
-    if tab is Tab.POSTS:
-        return {pid for pid, one in records.items() if one.links.reply_to_user not in (None, uid)}
-    return {pid for pid, one in records.items() if one.links.repost_of is not None}
+    left_out = set[int]()
+    if tab is not Tab.REPLIES:
+        left_out |= {pid for pid, one in records.items() if one.links.reply_to_user not in (None, uid)}
+    if tab is not Tab.POSTS:
+        left_out |= {pid for pid, one in records.items() if one.links.repost_of is not None}
+    return left_out
 
 
 class OwnPosts(NamedTuple):
@@ -204,7 +208,7 @@ class Profiles(Repository):
 
     def page(self, viewer: Viewer, username: str, before: int | None, tab: Tab = Tab.POSTS) -> ProfilePage:
         """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page; or
-        the posts and the replies to others, without reposts and without a pinned post. Raises NoSuchUser,
+        what the tab has instead, without reposts and without a pinned post. Raises NoSuchUser,
         AccountDeleted, NotShown.
 
         One round trip with cached uids where the page has nothing that it had not at its last visit, else two. One more
@@ -231,9 +235,9 @@ class Profiles(Repository):
             raise BlocksViewer
         listed = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [posts_by(person.uid), no_reposts]
-        if tab is Tab.POSTS:
-            rules = [posts_to_everyone(person.uid, pinned)]
+        rules: list[Rule] = [posts_by(person.uid) if tab is Tab.REPLIES else posts_to_everyone(person.uid, pinned)]
+        if tab is not Tab.POSTS:
+            rules.append(no_reposts)
         pids, at_first = _of_tab((person.uid, tab), listed)
         reader = PostReader(self._store, viewer, rules, acted, person, foreseen=foreseen)
         pipe = self._store.pipeline()
