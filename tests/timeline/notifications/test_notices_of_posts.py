@@ -83,7 +83,9 @@ def test_words_muted_meanwhile_leave_no_notice(store, raw, step):
 def test_an_edit_tells_new_people_alone_and_takes_back_what_it_no_longer_says(store, raw):
     PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     raw.zrem("notices:2", "reply:10:1")  # so a second one would be seen
-    for edited, before in ((post(answered=BOB, mentions=(BOB,)), (CAROL,)), (post(answered=BOB), (BOB,))):
+    edits = [(post(answered=BOB, mentions=(BOB,)), (CAROL,)), (post(answered=BOB), (BOB,))]
+    edits.append((post(quote=QUOTED, mentions=(CAROL,)), ()))  # carol has a notice of the quote
+    for edited, before in edits:
         PostNotices(store).remove_mentions(edited, before)
         PostNotices(store).write_mentions(edited, before)
         assert notices(raw) == {}

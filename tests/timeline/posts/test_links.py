@@ -41,6 +41,7 @@ PLAIN_TEXTS = [
     "@alice.example",
     "example.invalid/@alice",
     "https://example.com%2f.evil.example https://a:x@b.example https://a:99999/ https://a:80@b.example https://-a.example",
+    "https://a.com:/x a.com:/x https://a.com:# a.com:#",  # a browser takes all of it
     "https://a_b.example https://example..com https://" + "a" * 64 + ".com foo://example.com xhttp://example.com",
     "a@alice é@alice e\u0301@alice _@alice @@alice",
     "@alicé @alice\u0301 @" + "a" * 31,

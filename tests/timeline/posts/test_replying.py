@@ -246,7 +246,9 @@ def test_an_edited_post_comes_with_its_texts(store, raw):
 def test_texts_must_have_times_and_the_newest_last():
     accepts = site_lines()["post"].fields({})["texts"].accepts
     assert accepts([{"time": WHEN, "text": "first"}])
-    for bad in ([], "first", ["first"], [{"time": WHEN}], [{"time": WHEN, "text": "a"}, {"time": WHEN, "text": "b"}]):
+    second = {"time": "2023-11-14T22:13:21Z", "text": "b"}
+    assert accepts([{"time": WHEN, "text": "a"}, second])
+    for bad in ([], "first", ["first"], [{"time": WHEN}, second], [second, {"time": WHEN, "text": "a"}], [second] * 2):
         assert not accepts(bad)
 
 
