@@ -129,6 +129,16 @@ def test_a_job_that_a_worker_with_a_clock_ahead_has_released_keeps_its_count(raw
     assert raw.hgetall("attempts") == {"follow:1:2:a": "2"}
 
 
+def test_a_job_that_goes_on_later_has_not_failed_however_many_turns_it_takes(raw, store):
+    for _ in range(2 * worker.ATTEMPTS):
+        raw.zadd("outbox", {"follow:1:2:a": 1})
+        [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)
+        assert claim.attempt <= 2
+        claim.outbox.release(claim.name)
+    assert raw.hgetall("attempts") == {"follow:1:2:a": "1"}
+    assert raw.keys("lease:*") == []
+
+
 def test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended(raw, store, monkeypatch):
     add_overdue_job(raw, "follow:1:2:a")
     [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)

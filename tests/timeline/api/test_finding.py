@@ -124,6 +124,7 @@ def test_trends_are_what_explore_shows(store, raw, app, bob, carol, settings):
     assert (tag["name"], tag["url"], len(tag["history"])) == ("Bread", "http://testserver/tags/bread", 7)
     today = str(int(time.time()) // 86400 * 86400)
     assert tag["history"][0] == {"day": today, "uses": "3", "accounts": "3"}
+    assert "following" not in tag  # nobody has asked
     assert app.json("GET", "/api/v1/trends") == [tag]
     found = app.json("GET", "/api/v1/trends/statuses")
     assert [one["id"] for one in found] == ["3", "1"]

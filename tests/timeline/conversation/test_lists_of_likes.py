@@ -8,6 +8,7 @@ from tests.support.http.page_text import names, post_ids, text_of, with_older
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
+from timeline.people.lists import PEOPLE_A_PAGE
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -81,8 +82,9 @@ def test_more_people_than_a_page_are_on_the_next_one(browser, raw, pid, round_tr
     first = client.get(address).content.decode()
     cursor = first.partition("?before=")[2].partition('"')[0]
     second = client.get(f"{address}?before={cursor}").content.decode()
-    both = [uid for page in (first, second) for uid in range(10, 40) if f'href="/@person{uid}/"' in page]
-    assert sorted(both) == list(range(10, 40))
+    both = [[uid for uid in range(10, 40) if f'href="/@person{uid}/"' in page] for page in (first, second)]
+    assert [*map(len, both)] == [PEOPLE_A_PAGE, 30 - PEOPLE_A_PAGE]
+    assert sorted(both[0] + both[1]) == list(range(10, 40))
     assert 'class="newest"' not in first
     for last in (second, client.get(f"{address}?before=1-1").content.decode()):  # the second has no one any more
         assert "That is everyone." in last
