@@ -29,7 +29,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, Profile, account_of, date_time
-from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
+from timeline.api.reading import accounts_of, read_accounts, read_profile_now
 from timeline.moderation.reports import RULE, NewReport, Reason, Reports
 from timeline.moderation.views import REPORTS, ReportForm
 from timeline.people.common import known_followers
@@ -296,7 +296,6 @@ def update_credentials(call: Call) -> object:
         RateLimits(connect()).count(EDITS, str(me.uid))
         profile = lasting_origin(call.request) + reverse("profile", args=[me.username])
         save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
-        forget_profile(me.uid)
     return verify_credentials(call)
 
 
@@ -309,13 +308,11 @@ def _choose_pictures(me: User, files: Mapping[ProfilePicture, Any]) -> None:
         uploaded[kind] = Pictures(connect()).upload(me.uid, file.read(), kind.shape).digest
     for kind, digest in uploaded.items():
         ProfilePictures(connect()).choose(me.uid, kind, digest)
-        forget_profile(me.uid)
 
 
 def remove_picture(kind: ProfilePicture, call: Call) -> object:
     me = call.viewer.require_user()
     ProfilePictures(connect()).remove(me.uid, kind)
-    forget_profile(me.uid)
     return verify_credentials(call)
 
 

@@ -46,14 +46,9 @@ _PROFILE = Question(
     *FOLLOW_COUNTS.commands,
     read=_read,
 )
-# By uid. An entry has some 700 bytes, so all have 3.5 MB.
+# By uid. An entry has some 700 bytes, so all have 3.5 MB. Where people look at their own, it is asked for anew.
 _profiles: Memory[int, Profile] = Memory(size=5000, seconds=5)
 _times: Memory[int, int] = Memory(size=5000, seconds=3600)  # when a post was written, which never changes: 1 MB
-
-
-def forget_profile(uid: int) -> None:
-    """Remove a profile that has just changed from this process's cache."""
-    _profiles.forget(uid)
 
 
 class NamedProfiles:

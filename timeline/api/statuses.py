@@ -15,7 +15,7 @@ from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, date_time, html_of, names_of
 from timeline.api.media import alt_sent, keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
-from timeline.api.reading import Statuses, forget_profile
+from timeline.api.reading import Statuses
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.repository import (
     BOOKMARKING,
@@ -128,7 +128,6 @@ def publish(call: Call) -> object:
     post, token = _new_post(call, token, me.uid)
     RateLimits(connect()).count(POSTS, str(me.uid))
     published = Posts(connect()).publish(me.uid, post, token)
-    forget_profile(me.uid)
     for named in filter(None, (post.reply_to, post.quote)):  # it has another number of replies or quotes
         forget(named)
     return _shown(call, published.pid)
@@ -188,7 +187,6 @@ def delete(call: Call) -> object:
         if not call.sent.flag("delete_media"):
             keep_for_redraft(me.uid, post.media.pictures)
         Posts(connect()).delete(me.uid, post.pid)
-    forget_profile(me.uid)
     return {**status, "text": "" if is_repost else post.body}
 
 
@@ -257,7 +255,6 @@ def reblog(call: Call) -> object:
     post, me, store = _find(call), call.viewer.require_user(), connect()
     RateLimits(store).count(ACTIONS, str(me.uid))
     REPOSTING.do(store, me.uid, post)
-    forget_profile(me.uid)
     own = Reposts(store).of(me.uid, post.pid)
     if own is None:  # the post was deleted meanwhile
         raise NoSuchPost(post.pid)

@@ -69,6 +69,14 @@ def test_a_status_is_the_same_in_every_answer(store, raw, app, bob):
     assert (reply["in_reply_to_id"], reply["in_reply_to_account_id"]) == (number, "1")
 
 
+def test_each_answer_counts_what_the_app_has_just_sent_or_deleted(store, app, bob):
+    publish(App(bob), "Hello")
+    assert [publish(app, text)["account"]["statuses_count"] for text in ("First", "Second")] == [1, 2]
+    assert app.json("POST", "/api/v1/statuses/1/reblog")["account"]["statuses_count"] == 3
+    app.json("DELETE", "/api/v1/statuses/2")
+    assert app.json("GET", "/api/v1/statuses/3")["account"]["statuses_count"] == 2
+
+
 def test_a_quote_links_to_what_it_quotes_for_apps_that_show_no_quotes(store, app, bob):
     """Those that do hide what is `quote-inline`."""
     publish(App(bob), "Hello")
