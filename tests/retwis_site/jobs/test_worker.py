@@ -129,6 +129,13 @@ def test_a_job_that_a_worker_with_a_clock_ahead_has_released_keeps_its_count(raw
     assert raw.hgetall("attempts") == {"follow:1:2:a": "2"}
 
 
+def test_a_count_that_is_no_number_keeps_no_other_job_waiting(raw, store):
+    jobs = ["follow:1:2:a", "follow:1:3:b"]
+    raw.zadd("outbox", dict.fromkeys(jobs, 1))
+    raw.hset("attempts", "follow:1:3:b", "x")
+    assert [claim.name for claim in Outbox(store).claim(jobs, "worker", lambda: False)] == jobs
+
+
 def test_a_job_that_goes_on_later_has_not_failed_however_many_turns_it_takes(raw, store):
     for _ in range(2 * worker.ATTEMPTS):
         raw.zadd("outbox", {"follow:1:2:a": 1})
