@@ -200,12 +200,13 @@ def test_an_edit_brings_a_post_to_home_and_takes_it_away(member, raw, store, bob
     Posts(store).edit(BOB, 1, "one")
     assert home(member) == [2]
     settings.DELIVER_INLINE_LIMIT = 0
-    Posts(store).edit(BOB, 1, "one #redis")
+    never_at_home = Posts(store).publish(BOB, NewPost("three"), "three").pid
+    Posts(store).edit(BOB, never_at_home, "three #redis")
     assert [job.partition(":")[0] for job in noted(raw)] == ["edit"]
     drain(store, "worker")
-    assert home(member) == [2, 1]
+    assert home(member) == [never_at_home, 2]
     Posts(store).delete(BOB, 2)
-    assert home(member) == [1]
+    assert home(member) == [never_at_home]
     assert noted(raw) == []
 
 
