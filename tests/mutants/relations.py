@@ -80,15 +80,15 @@ MUTANTS = [
     Mutant(
         f"count: {JOINS}",
         "timeline/relations/relation.py",
-        "        reconcile(numbers, self._read, self._write)\n",
-        """        early: dict[int, int] = {}
+        "    reconcile(numbers, lambda targets: answers(store, count.ask, targets), write)\n",
+        """    early: dict[int, int] = {}
 
-        def write(found: Mapping[int, int]) -> Mapping[int, int]:
-            early.clear()
-            early.update(self._read(found))
-            return self._write(found)
+    def joined(found: Mapping[int, int]) -> Mapping[int, int]:
+        early.clear()
+        early.update(answers(store, count.ask, found))
+        return write(found)
 
-        reconcile(numbers, lambda written: early.copy(), write)
+    reconcile(numbers, lambda written: early.copy(), joined)
 """,
         (MIDDLE,),
     ),

@@ -41,6 +41,7 @@ from tests.support.protocols.small_site import (
 )
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
 from tests.support.stores.seam import before_part, examples
+from timeline.account_data.restoring import GoneMeanwhile
 from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
@@ -182,7 +183,7 @@ def test_no_data_of_a_deleted_account_is_left(acts, store, raw, layout, capsys, 
 # left.
 
 
-REFUSALS = (Refused, NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, TargetRefused, StoreError)
+REFUSALS = (Refused, NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, TargetRefused, GoneMeanwhile, StoreError)
 ROUNDS = 5  # each takes the round trips apart in its own way
 
 

@@ -12,8 +12,8 @@ from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
 from tests.support.stores.seam import examples
-from timeline.account_data.restoring import RestoredRelations
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.account_data.restoring import GoneMeanwhile, RestoredRelations
+from timeline.posts.entities import PostDeleted
 from timeline.timelines.profile import Pins
 
 RUNS = 10  # seeds for each scenario
@@ -27,7 +27,7 @@ def restore(acts):
         restoring = acts.bring_back(CAROL, "later #old")()
         RestoredRelations(acts.store, CAROL).pin(restoring.conversation.own.get(901))
 
-    return attempt(work, StoreError, NoSuchPost, PostDeleted)
+    return attempt(work, GoneMeanwhile, StoreError)
 
 
 def pin(acts):

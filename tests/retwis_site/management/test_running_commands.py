@@ -41,8 +41,8 @@ IDENTITY = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_use
 def test_verbosity_0_prints_nothing(raw, store, typed, capsys, command):
     if command[0] != "seed":
         register(store, "alice")
-    raw.hset("auths", "stale", "1")
-    raw.zadd("outbox", {"user:98": LONG_AGO})
+        raw.hset("auths", "stale", "1")
+        raw.zadd("outbox", {"user:98": LONG_AGO})
     typed(f"{NEW_PASSWORD}\n")
     assert said(capsys, *command, verbosity=0) == ""
 

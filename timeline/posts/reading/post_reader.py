@@ -353,7 +353,8 @@ class _Parts:
             known = {post.author.uid for post in self._whole.values()}
             known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
             reader.ask_rules(pipe, uids | known)
-        asked_people = ask_people(pipe, uids - reader.people.keys())
+        unknown = uids - reader.people.keys()
+        asked_people = ask_people(pipe, unknown) if unknown else None  # a warm page knows all
         if reader.about_authors is not None:
             authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
@@ -363,7 +364,8 @@ class _Parts:
         if asked_posts is not None:
             new = self._note(asked_posts.value)
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-        self.people |= asked_people.value
+        if asked_people is not None:
+            self.people |= asked_people.value
         if asked_acted is not None:
             self.acted |= asked_acted.value
 
