@@ -204,11 +204,11 @@ class Tokens(Repository):
         digest = digest_of(token)
         user = keys.user(code.uid)
         with self._store.pipeline() as pipe:
-            pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
+            pipe.hset(user, {TOKENS.field(digest): new_value(code.app, code.scopes, code.generation)})
             stored = pipe.hgetall(user)
             pipe.expire(keys.app(code.app), keys.app.lives)
         if "deleted" in stored.value:
-            Users(self._store).take_back(code.uid, [f"{TOKENS.first}{digest}"])
+            Users(self._store).take_back(code.uid, [TOKENS.field(digest)])
         elif stored.value.get("codes_ended", "") != code.codes_ended:  # read after the write
             self.end(code.uid, [digest])
         else:

@@ -30,12 +30,12 @@ MUTANTS = [
     Mutant(
         f"token: {EARLY}",
         REPOSITORY,
-        """            pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
+        """            pipe.hset(user, {TOKENS.field(digest): new_value(code.app, code.scopes, code.generation)})
             stored = pipe.hgetall(user)
 """,
         """            stored = pipe.hgetall(user)
             pipe.execute()
-            pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
+            pipe.hset(user, {TOKENS.field(digest): new_value(code.app, code.scopes, code.generation)})
 """,
         (f"{DELETED}[she allows an app]",),
     ),

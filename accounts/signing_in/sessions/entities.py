@@ -164,6 +164,10 @@ class FieldPairs(Generic[T]):
         """The fields of a user that say whether a pair stands."""
         return "generation", f"{self.first}{name}", f"{self.second}{name}"
 
+    def field(self, name: str) -> str:
+        """The first field of a pair, without which it does not stand."""
+        return self.asked(name)[1]
+
     def standing(self, name: str, generation: str | None, value: str | None, used: str | None) -> T | None:
         """From these fields; None when it has ended, or when the value is none of this site's."""
         parts = (value or "").split(":", 3)

@@ -80,7 +80,7 @@ class Sessions(Repository):
         secret = users.new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         with self._store.pipeline() as pipe:
-            pipe.hset(keys.user(uid), {f"{SESSIONS.first}{secret}": new_value(verified, device)})
+            pipe.hset(keys.user(uid), {SESSIONS.field(secret): new_value(verified, device)})
             stored = pipe.hgetall(keys.user(uid))
         self.remove(uid, {*SESSIONS.ended_in(stored.value), *SESSIONS.too_many_in(stored.value, kept=secret)})
         return secret
@@ -89,7 +89,7 @@ class Sessions(Repository):
         """End one session. Two round trips. The official secret is replaced instead: seven round trips.
 
         The commit is the HDEL of its field. A dead process leaves an entry in `auths` that opens nothing."""
-        if self._store.hdel(keys.user(uid), f"{SESSIONS.first}{secret}"):
+        if self._store.hdel(keys.user(uid), SESSIONS.field(secret)):
             self._remove_traces(uid, {secret})
         elif self._store.hget(keys.user(uid), "auth") == secret:
             self._rotate(uid, secret, {})
@@ -165,7 +165,7 @@ class Sessions(Repository):
 
     def remove(self, uid: int, secrets: Collection[str]) -> None:
         """End these sessions, and remove all that is left of those that have ended. At most two round trips."""
-        Users(self._store).take_back(uid, [f"{SESSIONS.first}{secret}" for secret in secrets])
+        Users(self._store).take_back(uid, [SESSIONS.field(secret) for secret in secrets])
         self._remove_traces(uid, secrets)
 
     def _remove_traces(self, uid: int, secrets: Collection[str]) -> None:
@@ -275,7 +275,7 @@ class SessionChecks(Searcher):
     def _restore(self, uid: int, secret: str) -> None:
         """Two users never share a session: when `auths` leads to another one, it is that user's."""
         if not self._store.hsetnx(keys.auths(), secret, str(uid)):
-            self._store.hdel(keys.user(uid), f"{SESSIONS.first}{secret}")
+            self._store.hdel(keys.user(uid), SESSIONS.field(secret))
 
     def _with_too_many(self, uids: Sequence[int]) -> list[int]:
         """Users with more than MOST_SESSIONS: a login was killed before it ended one."""
@@ -292,7 +292,7 @@ class SessionChecks(Searcher):
         since its field goes first. A login under way has such an entry for a moment, so it is looked at twice."""
         found = answers(
             self._store,
-            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSIONS.first}{one[0]}"]),
+            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", SESSIONS.field(one[0])]),
             entries,
         )
         return [one for one, (auth, session) in found.items() if auth != one[0] and session is None]
