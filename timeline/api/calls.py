@@ -57,6 +57,11 @@ class Call:
         return self.request.viewer
 
     @property
+    def origin(self) -> str:
+        """The site's scheme and host, such as `https://retwis.example`."""
+        return origin_of(self.request)
+
+    @property
     def id(self) -> int:
         """The id in the address; 0, which nothing has, for what is none."""
         return parse_id(self.named["id"]) or 0

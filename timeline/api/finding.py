@@ -14,7 +14,6 @@ from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.apps import Invalid
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
@@ -67,7 +66,7 @@ def tag(call: Call) -> object:
     """Also one that no post has had yet."""
     name = _folded(call)
     [found] = call.viewer.ask(lambda pipe, me: trip(ask_viewers_tag(pipe, me, name)))
-    return tag_of(origin_of(call.request), found, following=found.following)
+    return tag_of(call.origin, found, following=found.following)
 
 
 def follow_tag(call: Call) -> object:
@@ -77,20 +76,20 @@ def follow_tag(call: Call) -> object:
         raise Invalid(too_many_tags())
     RateLimits(connect()).count(FOLLOWS, str(me.uid))
     TagFollows(connect()).follow(me.uid, name)
-    return tag_of(origin_of(call.request), chosen.tag, following=True)
+    return tag_of(call.origin, chosen.tag, following=True)
 
 
 def unfollow_tag(call: Call) -> object:
     name = _folded(call)
     me, [found] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_viewers_tag(pipe, me, name)))
     TagFollows(connect()).unfollow(me.uid, name)
-    return tag_of(origin_of(call.request), found, following=False)
+    return tag_of(call.origin, found, following=False)
 
 
 def tags_followed(call: Call) -> object:
     """The cursors are tags. One that the user follows no more leaves nothing out: so an app that goes through the list
     and unfollows what it finds misses nothing."""
-    origin, tags = origin_of(call.request), followed_tags(connect(), call.viewer)
+    origin, tags = call.origin, followed_tags(connect(), call.viewer)
     names, after, since = [one.folded for one in tags], call.sent.text("max_id"), call.sent.text("since_id")
     first = names.index(after) + 1 if after in names else 0
     end = names.index(since) if since in names else len(names)
@@ -158,7 +157,7 @@ def _statuses(call: Call, typed: str) -> tuple[list[Entity], int | None]:
 def _hashtags(call: Call, typed: str) -> list[Entity]:
     name = typed.removeprefix("#") if typed[:1] in HASH_SIGNS else typed
     used = tags_named(connect(), call.viewer, name) if is_tag(name) else []
-    return [tag_of(origin_of(call.request), one.tag) for one in used[_part(call)]]
+    return [tag_of(call.origin, one.tag) for one in used[_part(call)]]
 
 
 def _at_address(call: Call, address: str, found: Entity) -> Entity:
@@ -169,7 +168,7 @@ def _at_address(call: Call, address: str, found: Entity) -> Entity:
         parts = urlsplit(address)
     except ValueError:
         return found
-    if f"{parts.scheme}://{parts.netloc}".lower() != origin_of(call.request).lower():
+    if f"{parts.scheme}://{parts.netloc}".lower() != call.origin.lower():
         return found
     wanted = call.sent.text("type")
     try:
@@ -200,7 +199,7 @@ def directory(call: Call) -> object:
 
 def trending_tags(call: Call) -> object:
     found = Explore(connect()).tags() if settings.EXPLORE else ()
-    return [tag_of(origin_of(call.request), one.tag, week=one) for one in found[_part(call)]]
+    return [tag_of(call.origin, one.tag, week=one) for one in found[_part(call)]]
 
 
 def trending_statuses(call: Call) -> object:

@@ -18,7 +18,6 @@ from accounts.users.repository import ask_how_many
 from retwis_site.exceptions import NotFound
 from retwis_site.identity import Site, ask_site
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
@@ -82,7 +81,7 @@ def _active_people(store: Store) -> tuple[int, int]:
 
 def _streaming(call: Call) -> str:
     """Apps ask for the address of a stream. There is none below it, so they ask for news from time to time."""
-    return origin_of(call.request).replace("http", "ws", 1)
+    return call.origin.replace("http", "ws", 1)
 
 
 def _configuration() -> dict[str, Any]:
@@ -130,7 +129,7 @@ def _languages() -> list[str]:
 
 
 def _at(call: Call, path: str) -> str:
-    return origin_of(call.request) + path
+    return call.origin + path
 
 
 def instance(call: Call) -> object:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from accounts.media.decoding import Shape
 from accounts.media.repository import PictureGone, Pictures
 from retwis_site.http.apps import Invalid, SentTexts
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import answers, connect
 from retwis_site.store.ids import is_digest
@@ -113,7 +112,7 @@ def _found(uid: int, digest: str) -> Picture:
 
 
 def _shown(call: Call, picture: Picture) -> Entity:
-    return attachment_of(origin_of(call.request), picture)
+    return attachment_of(call.origin, picture)
 
 
 ENDPOINTS = (

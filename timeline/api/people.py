@@ -21,7 +21,7 @@ from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_people, ask_user
 from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.apps import Forbidden, Invalid
-from retwis_site.rendering.pages import lasting_origin, origin_of
+from retwis_site.rendering.pages import lasting_origin
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer, connect
 from retwis_site.store.ids import parse_id
@@ -268,7 +268,7 @@ def verify_credentials(call: Call) -> object:
     _, (user, profile) = _own(call)
     number, name = ROLES[call.viewer.checked.role]
     role = {"id": number, "name": name, "color": "", "permissions": PERMISSIONS, "highlighted": bool(name)}
-    account = account_of(origin_of(call.request), user, profile)
+    account = account_of(call.origin, user, profile)
     return {**account, "source": _source(profile.bio, profile.facts), "role": role}
 
 
@@ -344,7 +344,7 @@ def _read_findable(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User, 
 
 def account(call: Call) -> object:
     found = call.viewer.ask(lambda pipe, me: read_profile_now(pipe, me, call.id))
-    return account_of(origin_of(call.request), *found)
+    return account_of(call.origin, *found)
 
 
 def lookup(call: Call) -> object:
@@ -358,7 +358,7 @@ def lookup(call: Call) -> object:
 def account_named(call: Call, username: str, read: ReaderAbout[tuple[User, Profile]] = read_profile_now) -> Entity:
     """Round trips and errors of `read`; also AccountDeleted."""
     _, found = call.viewer.ask_about(username, read)
-    return account_of(origin_of(call.request), *found)
+    return account_of(call.origin, *found)
 
 
 def name_in(call: Call, acct: str) -> str | None:
@@ -374,9 +374,7 @@ def accounts(call: Call) -> object:
     """Those of the asked for accounts that the viewer sees."""
     uids = call.sent.ids("id")[:MOST]
     [blocking], found = call.viewer.ask(
-        lambda pipe, me: both(
-            trip(ask_among(pipe, keys.blocked_by, me, uids)), read_accounts(pipe, origin_of(call.request), uids)
-        )
+        lambda pipe, me: both(trip(ask_among(pipe, keys.blocked_by, me, uids)), read_accounts(pipe, call.origin, uids))
     )
     return [one for uid, one in found.items() if uid not in blocking]
 

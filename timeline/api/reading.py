@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from accounts.facts.facts import FIELDS as FACTS, facts_of
 from accounts.users.entities import User
 from accounts.users.repository import ask_people
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import stored_digest, stored_ids, stored_time
@@ -111,7 +110,7 @@ def _ask_times(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
 
 def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[int, Entity]]:
     """Accounts by uid, in the order of `uids`, without unknown uids, deleted and suspended accounts. `origin`: as
-    `origin_of` gives it. Round trips as for `NamedProfiles.reading`."""
+    `Call.origin`. Round trips as for `NamedProfiles.reading`."""
     uids, profiles = [*dict.fromkeys(uids)], NamedProfiles()
     profiles.ask(pipe, uids)
     asked = ask_people(pipe, uids)
@@ -134,7 +133,7 @@ def read_profile_now(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User
 def accounts_of(call: Call, uids: Iterable[int]) -> dict[int, Entity]:
     """As `read_accounts`, in round trips of its own: none while all are cached."""
     pipe = connect().pipeline()
-    return rest(pipe, read_accounts(pipe, origin_of(call.request), uids))
+    return rest(pipe, read_accounts(pipe, call.origin, uids))
 
 
 # ---- Statuses
@@ -153,7 +152,7 @@ class Statuses:
     Profiles of authors travel with their posts: so `about_authors`."""
 
     def __init__(self, call: Call) -> None:
-        self.origin = origin_of(call.request)
+        self.origin = call.origin
         self._store = connect()
         self._viewer = call.viewer
         self._profiles = NamedProfiles()

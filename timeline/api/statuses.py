@@ -8,7 +8,6 @@ from typing import Any
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, SentTexts
-from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, answer, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
@@ -211,7 +210,7 @@ def history(call: Call) -> object:
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
         {
-            "content": html_of(text, origin_of(call.request), names),
+            "content": html_of(text, call.origin, names),
             "spoiler_text": "",
             "sensitive": status["sensitive"],
             "created_at": date_time(since),
