@@ -233,7 +233,7 @@ def written_statuses(posts: Sequence[Post], shown: StatusDetails) -> bytes:
         author, context = post.author.uid, post.context
         listed_by = author if context.listed is None else context.reposted_by[0].uid
         quoted = None if context.quoted is None else profiles.get(context.quoted.author.uid)
-        of_viewer = _of_viewer(post, shown) if says_more else SAYS_NOTHING
+        of_viewer = _of_viewer(post, shown) if says_more else []
         made_of = (post, profiles.get(author), profiles.get(listed_by), quoted, shown.origin, of_viewer)
         kept = known.get(key)
         if kept is None or kept[0] != made_of:
@@ -243,21 +243,11 @@ def written_statuses(posts: Sequence[Post], shown: StatusDetails) -> bytes:
     return list_of(items)
 
 
-class _OfViewer(NamedTuple):
-    """What a status says of its viewer beside the post."""
-
-    muted: bool = False
-    pinned: bool = False
-    quoted_muted: bool = False
-    quoted_pinned: bool = False
-
-
-SAYS_NOTHING = _OfViewer()
-
-
-def _of_viewer(post: Post, shown: StatusDetails) -> _OfViewer:
-    own, quoted = (_is_muted(post, shown), post.pid == shown.pinned), post.context.quoted
-    return _OfViewer(*own) if quoted is None else _OfViewer(*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
+def _of_viewer(post: Post, shown: StatusDetails) -> list[tuple[str, int]]:
+    """What a status says of its viewer beside the post: which of it and of what it quotes is muted, and is pinned."""
+    both = [one for one in (post, post.context.quoted) if one is not None]
+    muted = [("muted", one.pid) for one in both if _is_muted(one, shown)]
+    return muted + [("pinned", one.pid) for one in both if one.pid == shown.pinned]
 
 
 def _is_muted(post: Post, shown: StatusDetails) -> bool:

@@ -208,10 +208,6 @@ def privacy_policy(call: Call) -> object:
     return {"updated_at": NOT_DATED, "content": _as_html(call.viewer.site.privacy)}
 
 
-def translation_languages(call: Call) -> object:
-    return {}
-
-
 def languages(call: Call) -> object:
     return [{"code": code, "name": str(name)} for code, name in settings.LANGUAGES]
 
@@ -277,10 +273,6 @@ def nodeinfo(call: Call) -> object:
 # change.
 
 
-def nothing(call: Call) -> object:
-    return []
-
-
 def preferences(call: Call) -> object:
     """The language is the one in which the site answers this app: without one, some cannot write a post."""
     return {
@@ -301,10 +293,8 @@ def notification_policy(call: Call) -> object:
     return {**{f"for_{each}": "accept" for each in people}, "summary": waiting}
 
 
-def requests_merged(call: Call) -> object:
-    """Whether what an accepted person had sent stands among the notices. Nothing waits, so it does."""
-    return {"merged": True}
-
+# Whether what an accepted person had sent stands among the notices. Nothing waits, so it does.
+MERGED = {"merged": True}
 
 # By what a token must allow; empty: nobody need be signed in.
 LISTS = {
@@ -339,14 +329,14 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/instance/rules", rules),
     Endpoint("GET", "/api/v1/instance/extended_description", extended_description),
     Endpoint("GET", "/api/v1/instance/privacy_policy", privacy_policy),
-    Endpoint("GET", "/api/v1/instance/translation_languages", translation_languages),
+    Endpoint("GET", "/api/v1/instance/translation_languages", lambda call: {}),
     Endpoint("GET", "/api/v1/instance/languages", languages),
     Endpoint("GET", "/api/v1/announcements", announcements, "read"),
     Endpoint("POST", "/api/v1/announcements/:id/dismiss", dismiss_announcement, "write:accounts", open_to_frozen=True),
     Endpoint("GET", "/.well-known/nodeinfo", nodeinfo_links),
     Endpoint("GET", "/nodeinfo/2.0", nodeinfo),
-    *(Endpoint("GET", address, nothing, scope) for scope, addresses in LISTS.items() for address in addresses),
+    *(Endpoint("GET", address, lambda call: [], scope) for scope, addresses in LISTS.items() for address in addresses),
     Endpoint("GET", "/api/v1/preferences", preferences, "read:accounts"),
     Endpoint("GET", "/api/v2/notifications/policy", notification_policy, "read:notifications"),
-    Endpoint("GET", "/api/v1/notifications/requests/merged", requests_merged, "read:notifications"),
+    Endpoint("GET", "/api/v1/notifications/requests/merged", lambda call: MERGED, "read:notifications"),
 )
