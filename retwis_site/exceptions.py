@@ -10,20 +10,24 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 
-class NotFound(Exception):
+class NothingToShow(Exception):
+    """What an address names is not there, or not for this viewer. Apps get the same 404 for each of the following."""
+
+
+class NotFound(NothingToShow):
     """There is no user or post with this name or id, and never was."""
 
     message: StrPromise = _("There is no user or page at this address.")  # the sentence on the page
 
 
-class Gone(Exception):
+class Gone(NothingToShow):
     """A user or post has been deleted, or staff shows nobody a user."""
 
     title: StrPromise = _("Deleted")  # of the page
     message: StrPromise  # the sentence on the page
 
 
-class NotShown(Exception):
+class NotShown(NothingToShow):
     """The viewer must not see this user or post: one of the two people blocks the other."""
 
     message: StrPromise  # the sentence on the page

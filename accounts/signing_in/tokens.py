@@ -60,6 +60,7 @@ _ALSO_COVERED = {  # beside `read:...` by `read`, and `write:...` by `write`
     "read:accounts": {"profile"},
 }
 DEFAULT_SCOPES = ("read",)  # of an app that asks for none
+OUT_OF_SCOPE = "This action is outside the authorized scopes"  # for an app whose token lacks one
 
 
 def covers(granted: Iterable[str], needed: str) -> bool:

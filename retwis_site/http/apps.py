@@ -83,15 +83,15 @@ def preflight() -> HttpResponse:
 
 
 class Unreadable(Exception):
-    """The body is not what its Content-Type says: a 400."""
+    """The body is not what its Content-Type says. The answer has this text."""
+
+    status = 400
 
 
 class Forbidden(Exception):
-    """The site does not let this happen: a 403 with this text."""
+    """The site, or the token, does not let this happen. The answer has this text."""
 
-
-class OutOfScope(Exception):
-    """The token does not allow this: a 403."""
+    status = 403
 
 
 class Invalid(Exception):

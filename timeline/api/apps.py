@@ -15,10 +15,10 @@ from accounts.joining.joining import Joining
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.forms import ApplicationForm, RegisterForm
 from accounts.signing_in.guards import log_account_event
-from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, in_order
+from accounts.signing_in.tokens import DEFAULT_SCOPES, OUT_OF_SCOPE, SCOPES, covers, in_order
 from accounts.users.entities import NameTaken, NotSignedIn, Refused
 from accounts.users.names import in_one_line
-from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, bearer_of
+from retwis_site.http.apps import Forbidden, Invalid, bearer_of
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -109,7 +109,7 @@ def register_person(call: Call) -> dict[str, Any]:
         raise NotSignedIn
     app, scopes = own
     if not covers(scopes, "write:accounts"):
-        raise OutOfScope
+        raise Forbidden(OUT_OF_SCOPE)
     sent, site = call.sent, call.viewer.site
     code = sent.text("invite_code") or ""
     joining = Joining(connect())

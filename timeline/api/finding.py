@@ -11,7 +11,7 @@ from django.utils.http import MAX_URL_LENGTH
 
 from accounts.signing_in.guards import match_of
 from accounts.users.repository import Users
-from retwis_site.exceptions import Gone, NotFound, NotShown
+from retwis_site.exceptions import NothingToShow
 from retwis_site.http.apps import Invalid
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import connect
@@ -179,7 +179,7 @@ def _at_address(call: Call, address: str, found: Entity) -> Entity:
             statuses, post = Statuses(call), Threads(connect()).one(call.viewer, match.kwargs["pid"])
             if post.listed_by.username.lower() == match.kwargs["username"].lower():  # as the page has it
                 found["statuses"] = statuses.of([post])
-    except (Resolver404, NotFound, Gone, NotShown):
+    except (Resolver404, NothingToShow):
         return found
     return found
 

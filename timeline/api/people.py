@@ -19,7 +19,7 @@ from accounts.settings.views import EDITS, SettingsForm
 from accounts.signing_in.viewer import ReaderAbout
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_people, ask_user
-from retwis_site.exceptions import Gone, NotFound, NotShown
+from retwis_site.exceptions import NotFound, NothingToShow
 from retwis_site.http.apps import Forbidden, Invalid
 from retwis_site.rendering.pages import lasting_origin
 from retwis_site.store import keys
@@ -395,7 +395,7 @@ def accounts_found(call: Call, typed: str) -> list[Entity]:
         return accounts_listed(call, [one for one in found if one.following][first : first + limit])
     named: list[Entity] = []
     if query and not any(one.user.username.lower() == query.lower() for one in found):
-        with suppress(NotFound, Gone, NotShown):
+        with suppress(NothingToShow):
             named = [account_named(call, query, _read_findable)]
     others = found[max(0, first - len(named)) : first + limit - len(named)]
     return [*named[first : first + limit], *accounts_listed(call, others)]

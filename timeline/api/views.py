@@ -15,11 +15,11 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.media.decoding import PictureRefused
 from accounts.signing_in.guards import open_to_frozen
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.tokens import CALLS, covers
+from accounts.signing_in.tokens import CALLS, OUT_OF_SCOPE, covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
-from retwis_site.exceptions import Gone, NotFound, NotShown, TooOften
-from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, Unreadable, bearer_of, json_response, refusal, sent_by
+from retwis_site.exceptions import NothingToShow, TooOften
+from retwis_site.http.apps import Forbidden, Invalid, Unreadable, bearer_of, json_response, refusal, sent_by
 from retwis_site.rendering.pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import apps, finding, instance, media, notifications, people, statuses
 from timeline.api.calls import Call, Endpoint, Listed, links_of
@@ -113,7 +113,7 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
         call = Call(request, named, sent_by(request))
         try:
             found = endpoint.answer(call)
-        except (NotFound, Gone, NotShown, Invalid):
+        except (NothingToShow, Invalid):
             if endpoint.scope and viewer.secret:
                 viewer.require_user()  # what is refused before the token is looked at; else no round trip
             raise
@@ -121,20 +121,16 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
             viewer.require_user()  # no round trip, but for an answer that asks nothing
     except NotSignedIn:
         return refusal(401, INVALID_TOKEN)
-    except OutOfScope:
-        return refusal(403, "This action is outside the authorized scopes")
-    except Forbidden as error:
-        return refusal(403, str(error))
+    except (Forbidden, Unreadable) as error:
+        return refusal(error.status, str(error))
     except AccountFrozen:
         return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
-    except (NotFound, Gone, NotShown):
+    except NothingToShow:
         return refusal(404, RECORD_NOT_FOUND)
     except (Invalid, TargetRefused, PictureRefused) as error:
         why = str(error.message if isinstance(error, TargetRefused) else error)  # the error would keep this frame
         details = {"details": error.details} if isinstance(error, Invalid) and error.details else None
         return refusal(422, f"Validation failed: {why}", details)
-    except Unreadable as error:
-        return refusal(400, str(error))
     if isinstance(found, HttpResponse):
         return found
     if not isinstance(found, Listed):
@@ -149,9 +145,9 @@ _covers = lru_cache(maxsize=500)(covers)  # apps ask for few sets of scopes
 
 
 def _check(viewer: Viewer, endpoint: Endpoint, user: User) -> None:
-    """Called in the round trip that checks the token, before anything is written. Raises OutOfScope, AccountFrozen."""
+    """Called in the round trip that checks the token, before anything is written. Raises Forbidden, AccountFrozen."""
     if endpoint.scope and not _covers(viewer.checked.scopes, endpoint.scope):
-        raise OutOfScope
+        raise Forbidden(OUT_OF_SCOPE)
     if endpoint.method != "GET" and not endpoint.open_to_frozen and user.state is State.FROZEN:
         raise AccountFrozen
 
