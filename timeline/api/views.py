@@ -1,8 +1,7 @@
 """The one view of the API: it finds the endpoint, asks whether the token allows it, and writes the answer as JSON."""
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any
@@ -32,46 +31,37 @@ INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
 NEEDS_USER = "This method requires an authenticated user"  # for the token of an app itself
 
 
-# ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
+# ---- From an address to its endpoints. One part of it at most may be anything, such as an id.
 
 
-_ANY = "/"  # below a node, the part that may be anything; no part of an address is the same
+_ANY = "/"  # stands for that part; no part of an address is the same
 
 
-@dataclass(slots=True)
-class _Node:
-    below: dict[str, "_Node"] = field(default_factory=dict)
-    named: str = ""  # the name of the part that may be anything
-    by_method: dict[str, Endpoint] = field(default_factory=dict)
+def _by_parts() -> dict[tuple[str, ...], tuple[str, dict[str, Endpoint]]]:
+    """By the parts of an address: the name of the part that may be anything, and the endpoints by their methods."""
+    found: dict[tuple[str, ...], tuple[str, dict[str, Endpoint]]] = {}
+    for endpoint in ENDPOINTS:
+        parts = endpoint.address[1:].split("/")
+        name = next((part[1:] for part in parts if part.startswith(":")), "")
+        place = tuple(_ANY if part == f":{name}" else part for part in parts)
+        found.setdefault(place, (name, {}))[1][endpoint.method] = endpoint
+    return found
 
 
-def _tree_of(endpoints: Iterable[Endpoint]) -> _Node:
-    root = _Node()
-    for endpoint in endpoints:
-        node = root
-        for part in endpoint.address.strip("/").split("/"):
-            if part.startswith(":"):
-                node.named, part = part[1:], _ANY
-            node = node.below.setdefault(part, _Node())
-        node.by_method[endpoint.method] = endpoint
-    return root
-
-
-_TREE = _tree_of(ENDPOINTS)
+_BY_PARTS = _by_parts()
+_MOST_PARTS = max(map(len, _BY_PARTS))
 
 
 def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
     """The endpoints at an address by their methods, with or without its last slash, and what it names."""
-    node, named = _TREE, {}
-    for part in path.removeprefix("/").removesuffix("/").split("/"):
-        inner = node.below.get(part)
-        if inner is None:
-            inner = node.below.get(_ANY)
-            if inner is None or not part:
-                return {}, {}
-            named[node.named] = part
-        node = inner
-    return node.by_method, named
+    parts = tuple(path.removeprefix("/").removesuffix("/").split("/"))
+    if parts in _BY_PARTS:
+        return _BY_PARTS[parts][1], {}
+    for place, part in enumerate(parts if len(parts) <= _MOST_PARTS else ()):
+        name, by_method = _BY_PARTS.get((*parts[:place], _ANY, *parts[place + 1 :]), ("", {}))
+        if name and part:
+            return by_method, {name: part}
+    return {}, {}
 
 
 # ---- The view
