@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +20,9 @@ def of_source() -> str:
 def of_site() -> str:
     """The version of the code that runs: in a clone that of its last commit, else that of the installed package."""
     return of_source() if (SOURCE / ".git").exists() else metadata.version("retwis")
+
+
+of_process = cache(of_site)  # asked for by pages, and the same while the process runs
 
 
 def _commit_time() -> str:

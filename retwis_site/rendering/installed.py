@@ -3,7 +3,6 @@ shows that page. The worker keeps this page and static files, and nothing else o
 none."""
 
 import json
-from functools import cache
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
@@ -18,7 +17,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import FRAME_OF_NOBODY, of_site, page
 from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import digest_of
-from retwis_site.version import of_site as version_of_site
+from retwis_site.version import of_process as version
 
 FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js")  # what the page while offline needs
 ICONS = (
@@ -27,8 +26,6 @@ ICONS = (
     ("mask-512.png", "512x512", "maskable"),
 )
 PAPER, PINE = "#f2f5f0", "#17604a"  # what a device shows around the app while it starts
-
-_version_of_code = cache(version_of_site)
 
 
 @publicly_cached(3600)
@@ -63,5 +60,5 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 
 def _version(site: Site, files: list[str]) -> str:
-    made_of = repr((_version_of_code(), active_language(), files, site.name, site.colour, site.tagline))
+    made_of = repr((version(), active_language(), files, site.name, site.colour, site.tagline))
     return digest_of(made_of)[:16]

@@ -1,7 +1,6 @@
 """What an app asks about the site, before anybody is signed in: its name, its rules, what it can do; nodeinfo, too."""
 
 import time
-from functools import cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
-from retwis_site.version import of_site
+from retwis_site.version import of_process
 from timeline.api.calls import Call, Endpoint
 from timeline.posts.entities import LONGEST_ALT, LONGEST_POST, MOST_PICTURES
 from timeline.posts.post_ids import ask_given_out
@@ -36,13 +35,11 @@ SPEAKS = "4.3.0"  # the version of Mastodon whose API this is
 API_VERSION = 2  # of 4.3: grouped notifications
 NOT_DATED = "1970-01-01T00:00:00.000Z"  # the site's words have no dates, and apps cannot do without
 
-_version_of_code = cache(of_site)
-
 
 def version() -> str:
     """Apps read the first number, and offer what that version of Mastodon has. The whole is a version of semver.org,
     as forks of Mastodon write theirs: masto.js up to 5 ends at any other, and Phanpy then takes it for an old one."""
-    return f"{SPEAKS}+retwis-{_version_of_code()}"
+    return f"{SPEAKS}+retwis-{of_process()}"
 
 
 class SiteNumbers(NamedTuple):
@@ -247,7 +244,7 @@ def nodeinfo(call: Call) -> object:
     numbers, site = _about()
     return {
         "version": "2.0",
-        "software": {"name": "retwis", "version": _version_of_code()},
+        "software": {"name": "retwis", "version": of_process()},
         "protocols": [],
         "services": {"inbound": [], "outbound": ["atom1.0", "rss2.0"]},
         "openRegistrations": site.registration == "open",
