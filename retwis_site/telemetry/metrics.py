@@ -160,17 +160,12 @@ class Process:
                 _unavailable.labels(seen.failure).inc()
         except OSError as error:  # no file can be made for a process that was forked
             _complain(error)
+        self.look_in_time()
+
+    def look_in_time(self) -> None:
+        """Look every LOOKS_EVERY seconds, and after a fork."""
         if time.monotonic() > self._next_look or self._pid != os.getpid():
             self.look()
-
-    def finished(self, jobs: Mapping[str, int]) -> None:
-        """Count finished jobs, by kind."""
-        try:
-            for kind, number in jobs.items():
-                if number:  # else the kind may be unknown, and its name any text
-                    _jobs.labels(kind).inc(number)
-        except OSError as error:
-            _complain(error)
 
     def look(self) -> None:
         """Note that this process runs, and its memory. It may have been forked since the last look."""
@@ -224,25 +219,29 @@ def _resident_bytes() -> int:
 POSTS = "posts:"  # before the fields of `search_index` that count posts
 
 
-class WorkerMetrics:
-    """The metrics of a worker, which also serves those of all processes."""
+class WorkerMetrics(Process):
+    """A worker, which also serves the metrics of all processes."""
 
     def __init__(self, store: Store) -> None:
-        self._process = Process("deliver")
         self._registry = CollectorRegistry()
         self._registry.register(AllProcesses())
         self._registry.register(StoreFigures(store))
         self._listens = self._has_complained = False
-        self._next_look = 0.0  # monotonic seconds
+        super().__init__("deliver")
 
     def publish(self, finished: Mapping[str, int]) -> None:
-        """Count finished jobs, by kind. Called many times a second, also with none, it serves the port as soon as no
-        other worker does."""
-        self._process.finished(finished)
-        if time.monotonic() < self._next_look:
-            return
-        self._next_look = time.monotonic() + LOOKS_EVERY
-        self._process.look()
+        """Count finished jobs, by kind. It is called many times a second, also with none."""
+        try:
+            for kind, number in finished.items():
+                if number:  # else the kind may be unknown, and its name any text
+                    _jobs.labels(kind).inc(number)
+        except OSError as error:
+            _complain(error)
+        self.look_in_time()
+
+    def look(self) -> None:
+        """Serves the port, too, as soon as no other worker does."""
+        super().look()
         if not self._listens:
             self._listen()
 

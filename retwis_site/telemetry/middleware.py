@@ -31,7 +31,6 @@ class Observation(NamedTuple):
     seconds: float
     round_trips: int
     seconds_in_store: float
-    request_id: str
     address: str  # as `client_address`
     uid: int | None  # of the signed-in user; None when the page did not ask who it is
     failure: Failure | None  # of a 503
@@ -90,17 +89,15 @@ class ObservedRequests:
                 size = len(response.content)
             else:
                 streamed: Any = response
-                observe = partial(self._observe, request, response, request_id, recorded, began)
+                observe = partial(self._observe, request, response, recorded, began)
                 streamed.streaming_content = _Counted(streamed.streaming_content, request_id, observe)
                 return response
-            self._observe(request, response, request_id, recorded, began, 0 if request.method == "HEAD" else size)
+            self._observe(request, response, recorded, began, 0 if request.method == "HEAD" else size)
         finally:
             end_answer(answering)
         return response
 
-    def _observe(
-        self, request: HttpRequest, response: HttpResponse, request_id: str, sent: Recording, began: float, size: int
-    ) -> None:
+    def _observe(self, request: HttpRequest, response: HttpResponse, sent: Recording, began: float, size: int) -> None:
         viewer: Any = getattr(request, "viewer", None)  # an answer of an early part has none
         match = request.resolver_match
         round_trips = sent.round_trips
@@ -112,7 +109,6 @@ class ObservedRequests:
             seconds=perf_counter() - began,
             round_trips=len(round_trips),
             seconds_in_store=sum(map(_seconds_of, round_trips), 0.0),
-            request_id=request_id,
             address=address_in(request.META),
             uid=viewer.uid if viewer is not None and viewer.signed_in else None,
             failure=request.META.get(FAILURE),

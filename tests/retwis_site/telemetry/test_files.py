@@ -13,7 +13,7 @@ from retwis_site.telemetry.metrics import Process
 from retwis_site.telemetry.metrics import AllProcesses
 from retwis_site.telemetry.middleware import Observation
 
-SEEN = Observation("GET", "home", 200, 10, 0.002, 1, 0.001, "12345678", "127.0.0.1", None, None, Recording())
+SEEN = Observation("GET", "home", 200, 10, 0.002, 1, 0.001, "127.0.0.1", None, None, Recording())
 process = Process("web")
 
 def child(requests, ends):
