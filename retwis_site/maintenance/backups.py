@@ -290,28 +290,19 @@ def unfinished(place: Path) -> Iterator[Path]:
         raise NotDone(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
 
 
-class BackupProof:
-    """Compares the files of a backup with its manifest. Iterate to run it, a chunk a step; raises NotDone."""
-
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder = folder
-        self._files = manifest.files
-
-    def __len__(self) -> int:
-        return sum(file.bytes // CHUNK + 1 for file in self._files)
-
-    def __iter__(self) -> Iterator[None]:
-        for file in self._files:
-            digest = hashlib.sha256()
-            try:
-                with (self._folder / file.name).open("rb") as stored:
-                    while chunk := stored.read(CHUNK):
-                        digest.update(chunk)
-                        yield
-            except OSError as error:
-                raise NotDone(f"{self._folder / file.name}: {error.strerror}. Use another backup.") from error
-            if digest.hexdigest() != file.sha256:
-                raise NotDone(f"{self._folder / file.name} is not as it was written. Use another backup.")
+def proof(folder: Path, manifest: Manifest) -> Iterator[None]:
+    """Compare the files of a backup with its manifest, a chunk a step. Raises NotDone."""
+    for file in manifest.files:
+        digest = hashlib.sha256()
+        try:
+            with (folder / file.name).open("rb") as stored:
+                while chunk := stored.read(CHUNK):
+                    digest.update(chunk)
+                    yield
+        except OSError as error:
+            raise NotDone(f"{folder / file.name}: {error.strerror}. Use another backup.") from error
+        if digest.hexdigest() != file.sha256:
+            raise NotDone(f"{folder / file.name} is not as it was written. Use another backup.")
 
 
 @contextlib.contextmanager
@@ -344,7 +335,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Snapshots:
-    """Writes a snapshot of each server into a folder. Iterate to run it, a chunk a step; `len` estimates the steps.
+    """Writes a snapshot of each server into a folder. Iterate to run it; `steps` estimates the number of steps.
 
     All servers are asked at once and read side by side: so their snapshots are of about the same moment."""
 
@@ -353,7 +344,7 @@ class Snapshots:
         self._folder = folder
         self.files: tuple[DataFile, ...] = ()
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         """An RDB file is about half as large as the memory of its server."""
         return sum(int(info.get("used_memory", 0)) for info in self._store.info()) // 2 // CHUNK + 1
 

@@ -33,7 +33,7 @@ NAMES_TOLD = 5
 @dataclass
 class Census:
     """Iterate to count: first to read the names, then to count, AT_ONCE users a step. For each AT_ONCE users some three
-    round trips. `len` estimates the steps. A user takes some 20 bytes of memory."""
+    round trips. `steps` estimates their number. A user takes some 20 bytes of memory."""
 
     store: Store
     users: int = 0  # hashes with a username, without deleted accounts
@@ -49,7 +49,7 @@ class Census:
     refused: str = ""  # an error reply of the store: something is not counted
     _spelled: dict[str, str] = field(default_factory=dict, init=False)  # name in lower case -> uid
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         return self.store.hlen(keys.users()) // AT_ONCE * 2 + 2
 
     def __iter__(self) -> Iterator[None]:
@@ -187,7 +187,7 @@ def orphans(store: Store) -> list[Check]:
 
 @dataclass
 class Examination:
-    """A check, and what it has found so far. Iterate to run it, a chunk a step; `len` estimates the steps."""
+    """A check, and what it has found so far. Iterate to run it, a chunk a step; `steps` estimates their number."""
 
     check: Check
     keys: KeyNames
@@ -198,7 +198,7 @@ class Examination:
     refused: str = ""  # what stopped the check: an error reply of the store, or another process at the same thing
     _is_over: bool = field(default=False, init=False)
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         return self.keys.steps(self.check.of) + 1
 
     def __iter__(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ and the next run recognises what a killed run has left. The commit point is the 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +40,7 @@ class CannotFill(NotDone):
 
 
 class Filling:
-    """Writes a site into an empty store: `begin`, then `write` with each chunk of lines, then `finish`.
+    """Writes a site into an empty store: `fill`, which takes all three steps.
 
     After a crash, begin again: nothing of the unfinished run stays. `dropped` counts, by type, the lines that named an
     unknown user or post."""
@@ -50,6 +50,14 @@ class Filling:
         self._run = ""
         self._largest: dict[str, int] = dict.fromkeys(counters(), 0)  # ids, by the key that counts them
         self.dropped: Counter[str] = Counter()
+
+    def fill(self, chunks: Iterable[Sequence[Line]], largest: Mapping[str, int]) -> Iterator[None]:
+        """Iterate to write all lines, a chunk a step, and what follows from them. Raises CannotFill."""
+        self.begin()
+        for lines in chunks:
+            self.write(lines)
+            yield
+        yield from self.finish(largest)
 
     def begin(self) -> None:
         """Mark the store as unfinished, and remove what an earlier unfinished run has left. Raises CannotFill for a
@@ -200,7 +208,7 @@ class KindCounts:
 
 
 class Copy:
-    """Copies the keys. Iterate to run it, a chunk a step. `len` estimates the number of steps."""
+    """Copies the keys. Iterate to run it, a chunk a step."""
 
     def __init__(self, source: Store, target: Store) -> None:
         self._source = source
@@ -220,9 +228,6 @@ class Copy:
         if UNFINISHED in self._counters.values():
             raise CannotFill("--from names an unfinished copy. Name the store that it was made from.")
         self._run = begin(self._target)
-
-    def __len__(self) -> int:
-        return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         """Raises CannotFill after another `begin`."""
@@ -248,27 +253,17 @@ class Copy:
                     target.set(counter, value)
 
 
-class StoreComparison:
-    """Compares source and target, kind by kind. Iterate to run it, a chunk a step. `len` estimates the steps."""
-
-    def __init__(self, source: Store, target: Store) -> None:
-        self._source = source
-        self._target = target
-        self.kinds: dict[str, KindCounts] = defaultdict(KindCounts)
-
-    def __len__(self) -> int:
-        return self._source.dbsize() // AT_ONCE + 1
-
-    def __iter__(self) -> Iterator[None]:
-        for server, chunk in _chunks(self._source):
-            target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
-            source_sizes = _sizes(server, chunk)
-            for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
-                counts = self.kinds[key.kind.pattern]
-                counts.keys += size > 0
-                counts.entries += size
-                counts.complete += 0 < size <= arrived
-            yield
+def compared(source: Store, target: Store, kinds: defaultdict[str, KindCounts]) -> Iterator[None]:
+    """Compare two stores, a chunk a step. The counts of each kind of key are added to `kinds`."""
+    for server, chunk in _chunks(source):
+        target_sizes = _sizes(target, chunk)  # first: a key expires a little later in the target
+        source_sizes = _sizes(server, chunk)
+        for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
+            counts = kinds[key.kind.pattern]
+            counts.keys += size > 0
+            counts.entries += size
+            counts.complete += 0 < size <= arrived
+        yield
 
 
 class SourceStore(Store):

@@ -187,7 +187,7 @@ def spooled(pipe: IO[bytes]) -> IO[bytes]:
 
 
 class Export:
-    """Writes all lines. Iterate to run it, a chunk a step. `len` estimates the number of steps.
+    """Writes all lines. Iterate to run it, a chunk a step.
 
     The lines are read one after the other, so a line may name a user or a post that is newer than the lines about users
     and posts, or was deleted meanwhile. `Filling` drops such lines."""
@@ -197,9 +197,6 @@ class Export:
         self._file = file
         self._hash = hashlib.sha256()
         self.counts: dict[str, int] = {}  # lines by type
-
-    def __len__(self) -> int:
-        return self._store.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         self._write([head(int(time.time()))])
@@ -308,26 +305,20 @@ def check_fields(number: int, line: Line, fields: Mapping[str, LineField]) -> No
 # ---- Importing
 
 
-BYTES = 150  # of a line, about
-
 Open = Callable[[], IO[bytes]]  # the content of the file, from its beginning
 
 
 @dataclass
 class Verification:
-    """Checks every line of a file. Iterate to run it, a chunk of lines a step; raises BadFile. `len` estimates the
-    number of steps. It takes 8 bytes of memory for each id and each name."""
+    """Checks every line of a file. Iterate to run it, a chunk a step; raises BadFile. It takes 8 bytes of memory
+    for each id and each name."""
 
     open: Open
-    size: int  # bytes of the file
     counts: Counter[str] = field(default_factory=Counter)  # lines by type
     largest: dict[str, int] = field(default_factory=dict)  # by type, the largest id that the other site has given out
     _number: int = 0  # of the line that is checked
     _first: dict[str, int] = field(default_factory=dict)  # the number of the first line of each type
     _distinct: dict[tuple[str, str], Distinct] = field(default_factory=dict)  # by type and field
-
-    def __len__(self) -> int:
-        return self.size // (AT_ONCE * BYTES) + 1
 
     def __iter__(self) -> Iterator[None]:
         hashed = hashlib.sha256()

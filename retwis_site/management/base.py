@@ -6,12 +6,12 @@ import sys
 import threading
 from abc import abstractmethod
 from argparse import SUPPRESS, ArgumentTypeError
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from math import inf
 from time import monotonic
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -22,20 +22,17 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import require_right_settings
 from retwis_site.maintenance.checks import Check, KeyNames
-from retwis_site.maintenance.examination import Examination
+from retwis_site.maintenance.examination import Census, Examination
 from retwis_site.store import embedded
+from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import topology
 from retwis_site.store.embedded import EmbeddedServerError
 
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 TOLD_EACH = 60.0  # seconds
 # Characters that would command the terminal: all controls but line breaks and tabs.
 _NOT_SHOWN = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*b"\n\t"}, "\N{REPLACEMENT CHARACTER}")
-
-
-class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """An iterable with a length."""
 
 
 @contextmanager
@@ -94,12 +91,12 @@ class StoreCommand(BaseCommand):
         if self.verbosity:
             self.stdout.write(text.translate(_NOT_SHOWN))
 
-    def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
+    def progress(self, label: str, steps: Iterable[T], number: Callable[[], int]) -> Iterator[T]:
         """Iterate over `steps`, with a progress bar if stderr is a terminal; else a line on stderr tells every minute
-        what it works on. `len(steps)` may be an estimate."""
+        what it works on. `number` estimates how many steps there are; only the bar asks for it."""
         if self.verbosity and sys.stderr.isatty():
             with _progress_bar() as bar:
-                yield from bar.track(steps, total=_number_of(steps), description=label)
+                yield from bar.track(steps, total=_number_of(number), description=label)
             return
         tell = announcer(self, self.verbosity)
         for step in steps:
@@ -108,24 +105,35 @@ class StoreCommand(BaseCommand):
                 self._told_at = monotonic()
                 tell(f"Working on: {label}")
 
-    def complete(self, label: str, steps: "SizedIterable[object]") -> None:
+    def complete(self, label: str, steps: Iterable[object], number: Callable[[], int]) -> None:
         """Take all `steps`, with a progress bar as in `progress`."""
-        for _ in self.progress(label, steps):
+        for _ in self.progress(label, steps, number):
             pass
+
+    def count(self, store: Store) -> Census:
+        """Count what a site holds, with a progress bar."""
+        census = Census(store)
+        self.complete("counts", census, census.steps)
+        return census
 
     def examine(self, store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Examination]:
         """Run checks, with a progress bar for each. `repairs`: whether each finding is repaired at once."""
         names = KeyNames(store)
         for check in checks:
             examination = Examination(check, names, repairs)
-            self.complete(check.label, examination)
+            self.complete(check.label, examination, examination.steps)
             yield examination
 
 
-def _number_of(steps: Sized) -> int:
+def in_chunks(size: Callable[[], int]) -> Callable[[], int]:
+    """About as many steps as a thing of this size has chunks, such as a store with its keys."""
+    return lambda: size() // AT_ONCE + 1
+
+
+def _number_of(number: Callable[[], int]) -> int:
     """1 where the store refuses to say it: the steps will be refused too, and report it, or need no such right."""
     try:
-        return max(len(steps), 1)
+        return max(number(), 1)
     except StoreRefused:
         return 1
 

@@ -121,7 +121,7 @@ class Download:
     _pictures: dict[str, int] = field(default_factory=dict)  # by digest, where the line about a picture begins
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         """The number of chunks of posts."""
         return -(-len(self._places) // AT_ONCE)
 

@@ -215,8 +215,8 @@ class Plan:
 
 
 class Community:
-    """The commands that write a community. Iterate for all but those of `names`, BATCH at once: none is kept. `len`
-    estimates the number of batches."""
+    """The commands that write a community. Iterate for all but those of `names`, BATCH at once: none is kept.
+    `steps` estimates the number of batches."""
 
     def __init__(self, plan: Plan, password: str) -> None:
         """`password`: a Django hash for all users; one hash for each user would take minutes."""
@@ -231,7 +231,7 @@ class Community:
         self._has_showcase = plan.users >= FEWEST_USERS and plan.posts >= FEWEST_POSTS
         self._demo_followers: dict[str, int] = {}  # uid -> since when
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         return (self._plan.users * 5 + self._plan.posts * 2) // BATCH + 1
 
     def __iter__(self) -> Iterator[list[SeedWrite]]:

@@ -10,11 +10,10 @@ from math import inf
 
 from accounts.users.adoption import BEGINNING
 from retwis_site.features import Line
-from retwis_site.maintenance.filling import Filling
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.layouts import Layout
-from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, Source, SourcePost
+from timeline.other_retwises.source import AT_ONCE, Account, ForeignEdge, Problems, SourcePost
 from timeline.other_retwises.values import CLEAR_TEXT, ForeignPassword
 
 # ---- Usernames of an import. Here, two names that differ only in letter case are one name; elsewhere they may be
@@ -83,8 +82,8 @@ Encode = Callable[[Sequence[ForeignPassword | None]], list[str | None]]
 class Conversion:
     """Iterate to get the lines, in chunks of at most AT_ONCE. Some are empty: they only show progress.
 
-    Afterwards `passwords` counts the people by the kind of their password, `replies` the posts that are replies, and
-    `renamed` has the people with another name."""
+    Afterwards `counts` has the lines by type, `passwords` the people by the kind of their password, `replies` the posts
+    that are replies, and `renamed` the people with another name."""
 
     def __init__(self, reader: Layout, problems: Problems, encode: Encode) -> None:
         self._reader = reader
@@ -94,10 +93,16 @@ class Conversion:
         self._usernames: dict[int, str] = {}  # of people with another name
         self._last_time = UNKNOWN_TIME
         self.renamed: list[Renamed] = []
+        self.counts: Counter[str] = Counter()
         self.passwords: Counter[str] = Counter()
         self.replies = 0
 
     def __iter__(self) -> Iterator[list[Line]]:
+        for lines in self._chunks():
+            self.counts.update(line["type"] for line in lines)
+            yield lines
+
+    def _chunks(self) -> Iterator[list[Line]]:
         yield from self._read_people()
         yield from self._users()
         uids = sorted(self._people)
@@ -196,7 +201,7 @@ class Conversion:
         return text
 
 
-# ---- An import: the lines, written into an empty store or only counted; and its summary.
+# ---- What was imported
 
 
 # The kind of a password -> what becomes of it.
@@ -210,43 +215,18 @@ PASSWORDS = {
 }
 
 
-class Import:
-    """Iterate to run it, a chunk a step. `len` estimates the steps. Then `summary` has its lines."""
-
-    def __init__(self, source: Source, conversion: Conversion, filling: Filling | None) -> None:
-        """`filling`: None for a dry run."""
-        self._source = source
-        self._conversion = conversion
-        self._problems = source.problems
-        self._filling = filling
-        self._counts: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return self._source.dbsize() // AT_ONCE + 1
-
-    def __iter__(self) -> Iterator[None]:
-        if self._filling:
-            self._filling.begin()
-        for lines in self._conversion:
-            if self._filling:
-                self._filling.write(lines)
-            self._counts.update(line["type"] for line in lines)
-            yield
-        if self._filling:
-            yield from self._filling.finish({})
-
-    def summary(self) -> Iterator[str]:
-        """What was imported, the passwords by kind, and what was not imported and why."""
-        dropped = self._filling.dropped if self._filling else Counter[str]()
-        written = self._counts - dropped
-        yield f"people: {written['user']}, follows: {written['follow']}, likes: {written['like']}"
-        yield f"posts: {written['post']}, of these replies: {self._conversion.replies}"
-        for kind, number in sorted(self._conversion.passwords.items()):
-            yield f"{PASSWORDS[kind]}: {number}"
-        for one in self._conversion.renamed:
-            yield f"renamed: {one.before!r} (user {one.uid}) is now {one.after!r}; another user has that name"
-        for kind, number in sorted(dropped.items()):
-            if number:
-                yield f"not imported: {kind} lines about unknown users or posts: {number}"
-        for line in self._problems.lines():
-            yield f"note: {line}"
+def summary(conversion: Conversion, problems: Problems, dropped: Counter[str]) -> Iterator[str]:
+    """What was imported, the passwords by kind, and what was not imported and why. `dropped`: the lines that were not
+    written, by type."""
+    written = conversion.counts - dropped
+    yield f"people: {written['user']}, follows: {written['follow']}, likes: {written['like']}"
+    yield f"posts: {written['post']}, of these replies: {conversion.replies}"
+    for kind, number in sorted(conversion.passwords.items()):
+        yield f"{PASSWORDS[kind]}: {number}"
+    for one in conversion.renamed:
+        yield f"renamed: {one.before!r} (user {one.uid}) is now {one.after!r}; another user has that name"
+    for kind, number in sorted(dropped.items()):
+        if number:
+            yield f"not imported: {kind} lines about unknown users or posts: {number}"
+    for line in problems.lines():
+        yield f"note: {line}"

@@ -51,7 +51,7 @@ class Rebuilding:
     def posts(self) -> int:
         return len(self._pids)
 
-    def __len__(self) -> int:
+    def steps(self) -> int:
         return len(self._left)
 
     def begin(self) -> None:

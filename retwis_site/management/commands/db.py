@@ -4,6 +4,7 @@ Each verb is a command of its own too, under its older name: `manage.py backup D
 """
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,10 +16,18 @@ from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance import backups
-from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
-from retwis_site.maintenance.filling import Copy, StoreComparison, connect_source, is_used
+from retwis_site.maintenance.examination import FOREIGN, Examination, examine_all, inconsistencies, orphans
+from retwis_site.maintenance.filling import Copy, KindCounts, compared, connect_source, is_used
 from retwis_site.maintenance.server_advice import require_no_lost_keys
-from retwis_site.management.base import NounCommand, StoreCommand, add_accept_loss, add_source, number, urls_of
+from retwis_site.management.base import (
+    NounCommand,
+    StoreCommand,
+    add_accept_loss,
+    add_source,
+    in_chunks,
+    number,
+    urls_of,
+)
 from retwis_site.rendering.dates import unix
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
@@ -33,18 +42,18 @@ class CopyingCommand(StoreCommand):
 
     def copy_site(self, source: Store, target: Store) -> None:
         """Copy, from the beginning to the commit. Raises CannotFill; CommandError when keys are missing."""
-        copy, comparison = Copy(source, target), StoreComparison(source, target)
+        copy, kinds = Copy(source, target), defaultdict[str, KindCounts](KindCounts)
         copy.begin()
-        self.complete("Copying", copy)
-        self.complete("Comparing", comparison)
-        for kind, counts in sorted(comparison.kinds.items()):
+        self.complete("Copying", copy, in_chunks(source.dbsize))
+        self.complete("Comparing", compared(source, target, kinds), in_chunks(source.dbsize))
+        for kind, counts in sorted(kinds.items()):
             self.say(f"{kind}: {counts.keys} keys, {counts.entries} entries; {counts.complete} keys arrived")
-        if any(counts.complete < counts.keys for counts in comparison.kinds.values()):
+        if any(counts.complete < counts.keys for counts in kinds.values()):
             raise CommandError(
                 "The copy is incomplete. Stop the site and every other program that writes, and run this again."
             )
         copy.finish()
-        self.say(f"{sum(counts.keys for counts in comparison.kinds.values())} keys copied.")
+        self.say(f"{sum(counts.keys for counts in kinds.values())} keys copied.")
 
 
 class Backup(StoreCommand):
@@ -79,14 +88,13 @@ class Backup(StoreCommand):
         if not about.users:
             raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
         snapshots = backups.Snapshots(store, folder)
-        self.complete("Reading the snapshot", snapshots)
+        self.complete("Reading the snapshot", snapshots, snapshots.steps)
         return replace(about, files=snapshots.files)
 
     def _verify(self, folder: Path, manifest: backups.Manifest) -> int:
         """Print the errors in the backup; returns their number."""
         with backups.loaded_in_one_server([folder / file.name for file in manifest.files], manifest.database) as copy:
-            census = Census(copy)
-            self.complete("counts", census)
+            census = self.count(copy)
             counted = f"A server has loaded the backup: {census.users} users, {census.posts} posts"
             if census.certain(examine(copy)) is StoreState.FOREIGN:  # it has not what the checks expect
                 self.say(f"{counted}. The official Retwis has written them: `doctor` can check them after `adopt`.")
@@ -137,7 +145,8 @@ class Restore(CopyingCommand):
     def _restore_backup(self, folder: Path) -> None:
         manifest = backups.read_manifest(folder)
         _refuse_other_settings(manifest)
-        self.complete("Comparing checksums", backups.BackupProof(folder, manifest))
+        size = sum(file.bytes for file in manifest.files)
+        self.complete("Comparing checksums", backups.proof(folder, manifest), lambda: size // backups.CHUNK + 1)
         self.say(f"Restoring {folder}, {manifest.users} users.")
         self._restore([folder / file.name for file in manifest.files], manifest.database)
         if manifest.errors:

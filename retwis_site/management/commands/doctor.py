@@ -56,14 +56,14 @@ class Command(StoreCommand):
             sys.exit(1)
 
     def _report(self, store: Store, repairs: bool) -> DoctorReport:
-        census = self._count(store)
+        census = self.count(store)
         state = _state(store, census)
         if state is StoreState.FOREIGN:
             return DoctorReport(census, True, [*_server_advice(store), *census.advice()])
         errors, of_orphans = self._examined(store, repairs)
         if repairs:
             Memory.clear_all()
-            census = self._count(store)
+            census = self.count(store)
         found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
         if state is StoreState.OLDER:
             found.append(OLDER)
@@ -83,11 +83,6 @@ class Command(StoreCommand):
             if not has_repaired:
                 break
         return examined[: len(checks)], examined[len(checks) :]
-
-    def _count(self, store: Store) -> Census:
-        census = Census(store)
-        self.complete("counts", census)
-        return census
 
 
 def _state(store: Store, census: Census) -> StoreState:

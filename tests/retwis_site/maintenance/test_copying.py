@@ -8,6 +8,7 @@ import redis
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import filling
+from retwis_site.management.commands import db
 from retwis_site.store import keys, schema
 from retwis_site.store.client import connect_exactly
 from retwis_site.store.kinds import KINDS, kind_of
@@ -221,12 +222,12 @@ def test_a_site_is_copied_from_and_to_an_embedded_server(raw, settings, tmp_path
 @pytest.fixture
 def meanwhile(monkeypatch):
     """`with meanwhile(happens):` this happens when all is copied, before `copy` compares the stores."""
-    compare = filling.StoreComparison.__iter__
+    compared = db.compared
 
     @contextlib.contextmanager
     def patched(happens):
         with monkeypatch.context() as patch:
-            patch.setattr(filling.StoreComparison, "__iter__", lambda stores: (happens(), compare(stores))[1])
+            patch.setattr(db, "compared", lambda *stores: (happens(), compared(*stores))[1])
             yield
 
     return patched

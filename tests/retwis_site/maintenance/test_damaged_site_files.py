@@ -128,7 +128,7 @@ def test_ids_and_names_are_unique_and_types_in_order(raw, tmp_path, lines, messa
 def test_the_order_of_types_is_only_looked_at_where_a_type_begins():
     """A large file has millions of lines of a type."""
     content = site_file([person(number, f"user{number}") for number in range(1, 201)])
-    verification = site_files.Verification(lambda: BytesIO(content), len(content))
+    verification = site_files.Verification(lambda: BytesIO(content))
     calls = python_calls(lambda: [*verification])
     assert verification.counts["user"] == 200
     assert calls["site_files.py:Verification._check_order.<locals>.<genexpr>"] < 200

@@ -9,7 +9,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from retwis_site.maintenance.backups import BackupProof, newest, read_manifest, unfinished
+from retwis_site.maintenance.backups import newest, proof, read_manifest, unfinished
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import HIDDEN, back_up, complete, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
@@ -42,7 +42,7 @@ def test_a_backup_killed_at_any_step_is_complete_or_does_not_look_so(victims, tm
         place = tmp_path / str(steps)
         ended = victims.run(command=["backup", str(place)], folder=str(place), steps=steps)
         for made in complete(place):
-            for _ in BackupProof(made, read_manifest(made)):
+            for _ in proof(made, read_manifest(made)):
                 pass
         assert ended in {0, KILLED}
         assert len(complete(place)) in ({1} if ended == 0 else {0, 1})

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Census, adoption, examine_all, inconsistencies
+from retwis_site.maintenance.examination import adoption, examine_all, inconsistencies
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
@@ -62,9 +62,7 @@ class Command(StoreCommand):
 
     def _came_later(self, store: Store) -> bool:
         """Whether the PHP has registered people in an adopted store: `doctor` sends the operator here for them."""
-        census = Census(store)
-        self.complete("counts", census)
-        return bool(census.advice())
+        return bool(self.count(store).advice())
 
     def _examine(self, store: Store, checks: Sequence[Check], repairs: bool) -> bool:
         """Run checks, and print what they found. Returns whether nothing is left."""

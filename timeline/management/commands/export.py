@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance import site_files
 from retwis_site.maintenance.examination import inconsistencies
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.base import StoreCommand, in_chunks
 from retwis_site.store.client import Store
 
 PIPE = "-"
@@ -61,5 +61,5 @@ class Command(StoreCommand):
         """Returns the number of lines of each type."""
         with site_files.compressing(file, name) as content:
             export = site_files.Export(store, content)
-            self.complete("Exporting", export)
+            self.complete("Exporting", export, in_chunks(store.dbsize))
         return export.counts

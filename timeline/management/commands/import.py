@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -11,12 +9,13 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import Filling, refuse_people
-from retwis_site.maintenance.site_files import AT_ONCE, Verification, decompressed, line_chunks, opened, spooled
-from retwis_site.management.base import StoreCommand
+from retwis_site.maintenance.site_files import Verification, decompressed, line_chunks, opened, spooled
+from retwis_site.management.base import StoreCommand, in_chunks
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
 
 PIPE = "-"
+BYTES = 150  # of a line, about
 
 
 class Command(StoreCommand):
@@ -38,10 +37,12 @@ class Command(StoreCommand):
             raise CommandError(f"The file could not be read: {error}") from error
 
     def _import(self, store: Store, file: IO[bytes]) -> None:
-        verification = Verification(partial(decompressed, file), os.fstat(file.fileno()).st_size)
-        self.complete("Verifying", verification)
+        verification = Verification(partial(decompressed, file))
+        size = os.fstat(file.fileno()).st_size
+        self.complete("Verifying", verification, in_chunks(lambda: size // BYTES))
         filling = Filling(store)
-        self.complete("Importing", _Import(filling, verification))
+        steps = filling.fill(line_chunks(verification.open()), verification.largest)
+        self.complete("Importing", steps, in_chunks(verification.counts.total))
         write_index(self, store)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
@@ -50,24 +51,6 @@ class Command(StoreCommand):
                 f"{filling.dropped.total()} lines left out: they name people or posts that the file does not have, "
                 "or that are deleted. An export from a site in use may have such lines."
             )
-
-
-@dataclass(frozen=True)
-class _Import:
-    """Iterate to fill the store, a chunk a step; then what follows from all lines. `len` estimates the steps."""
-
-    filling: Filling
-    verified: Verification
-
-    def __len__(self) -> int:
-        return self.verified.counts.total() // AT_ONCE + 1
-
-    def __iter__(self) -> Iterator[None]:
-        self.filling.begin()
-        for lines in line_chunks(self.verified.open()):
-            self.filling.write(lines)
-            yield
-        yield from self.filling.finish(self.verified.largest)
 
 
 def _opened(name: str) -> IO[bytes]:

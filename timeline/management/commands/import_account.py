@@ -86,7 +86,8 @@ class Command(StoreCommand):
         restoring.begin()
         pictures = RestoredPictures(store, user.uid, download.picture)
         pictures.to_profile(download.account)
-        written = sum(restoring.write(posts, pictures.of_post) for posts in self.progress("Importing", download))
+        chunks = self.progress("Importing", download, download.steps)
+        written = sum(restoring.write(posts, pictures.of_post) for posts in chunks)
         restoring.finish()
         conversation = restoring.conversation
         tags = relations.to_tags(lines)

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import Filling
-from retwis_site.management.base import StoreCommand, add_source, urls_of
+from retwis_site.management.base import StoreCommand, add_source, in_chunks, urls_of
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
-from timeline.other_retwises.conversion import Conversion, Import
+from timeline.other_retwises.conversion import Conversion, summary
 from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.source import connect_to
 from timeline.other_retwises.values import encode_all, encode_none
@@ -36,11 +36,11 @@ class Command(StoreCommand):
         refuse_own(source)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
-        encode, filling = (encode_none, None) if options["dry_run"] else (encode_all, Filling(without_gate()))
-        conversion = Conversion(layout(source), source.problems, encode)
-        work = Import(source, conversion, filling)
-        self.complete("Importing", work)
-        for line in work.summary():
+        filling = Filling(without_gate())
+        conversion = Conversion(layout(source), source.problems, encode_none if options["dry_run"] else encode_all)
+        steps = conversion if options["dry_run"] else filling.fill(conversion, {})
+        self.complete("Importing", steps, in_chunks(source.dbsize))
+        for line in summary(conversion, source.problems, filling.dropped):
             self.say(line)
         if not options["dry_run"]:
             write_index(self, without_gate())

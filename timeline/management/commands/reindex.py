@@ -29,5 +29,5 @@ def write_index(command: StoreCommand, store: Store) -> int:
     are. Raises AlreadyReindexing."""
     rebuilding = Rebuilding(store)
     rebuilding.begin()
-    command.complete("Writing the index", rebuilding)
+    command.complete("Writing the index", rebuilding, rebuilding.steps)
     return rebuilding.posts

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.examination import Census, examine_all
+from retwis_site.maintenance.examination import examine_all
 from retwis_site.maintenance.filling import clear, is_used
 from retwis_site.management.base import StoreCommand, number
 from retwis_site.store.chunks import batches
@@ -49,7 +49,7 @@ class Command(StoreCommand):
                 raise CommandError(f"This store holds users, or remains of users. {fix}")
         run = seeding.begin(free)
         community = Community(plan, make_password(settings.DEMO_PASSWORD))
-        for batch in self.progress("Seeding", community):
+        for batch in self.progress("Seeding", community, community.steps):
             seeding.write(free, run, batch)
         write_index(self, free)
         for batch in batches(community.names(), seeding.BATCH):
@@ -73,8 +73,7 @@ class Command(StoreCommand):
 
     def _confirm(self, store: Store) -> None:
         """Ask whether to delete everything. Standard input may be a pipe: then the answer is its first line."""
-        census = Census(store)
-        self.complete("Counting", census)
+        census = self.count(store)
         wanted = str(census.users) if settings.REDIS_URL else "yes"
         word = "the number of users" if settings.REDIS_URL else "'yes'"
         numbers = f"users: {census.users}, posts: {census.posts}"
