@@ -206,7 +206,7 @@ class Inbox:
     def set_read(self, when: int, rows: Iterable[Row] = ()) -> None:
         """Note that the notices up to this date are read. What a clock that was ahead has dated, also of the `rows`,
         gets the date of now: it would hide new ones until its own. Two round trips; four where the account is deleted:
-        nothing stays then, as in `Log.write`."""
+        nothing stays then."""
         latest, key = _latest(), keys.notices(self._owner)
         now = latest - STEP
         when = when if when <= latest else now
@@ -215,8 +215,7 @@ class Inbox:
             pipe.zadd(key, {MARK: when})
             if ahead := {row.member: now for row in rows if row.when > latest}:
                 pipe.zadd_xx(key, ahead)
-        if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
-            self._store.unlink(keys.notices(self._owner))
+        if not Users(self._store).keeps(self._owner, key):
             Users(self._store).take_back(self._owner, ["noticed"])
 
     def remove(self, notices: Iterable[Notice]) -> None:
@@ -322,13 +321,13 @@ TOLD = (LIFTED, GRANTED, REFUSED)
 
 def tell_of_act(store: Store, act: Act) -> None:
     """Tell a person that staff has lifted a sanction on them, or has decided their appeal; nothing of other acts. Two
-    round trips; three where the account is deleted: nothing stays then, as in `Log.write`."""
+    round trips; three where the account is deleted: nothing stays then."""
     if act.what not in TOLD:
         return
     notice = Notice(NoticeKind.SANCTION, act.at, act.whom)
     with store.pipeline() as pipe:
         queue_add(pipe, act.whom, notice, act.when)
-    if is_deleted(store.hget(keys.user(act.whom), "deleted")):
+    if not Users(store).keeps(act.whom):
         Inbox(store, act.whom).remove([notice])
 
 

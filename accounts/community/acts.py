@@ -14,7 +14,7 @@ from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
 from accounts.users.accounts import Registration, alone_with_looks, looks_like_another
 from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
-from accounts.users.repository import NO_SANCTION, Users, forget, is_deleted, role_of
+from accounts.users.repository import NO_SANCTION, Users, forget, role_of
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
@@ -418,12 +418,10 @@ class StaffNotes(Repository):
     """The notes of staff about people."""
 
     def add(self, uid: int, by: int, text: str) -> None:
-        """Note something about a person. Two round trips; three where the account is deleted: nothing stays then, as in
-        `Log.write`."""
+        """Note something about a person. Two round trips; three where the account is deleted: nothing stays then."""
         note = Act(what=NOTE, whom=uid, by=by, reason=text)
         self._store.zadd(keys.staff_notes(uid), {note.line(): note.at})
-        if is_deleted(self._store.hget(keys.user(uid), "deleted")):
-            self._store.unlink(keys.staff_notes(uid))
+        Users(self._store).keeps(uid, keys.staff_notes(uid))
 
     def about(self, uid: int, before: int | None = None) -> tuple[list[Act], int | None]:
         """The newest notes about a person, or those before this moment in unix milliseconds; `reason` has the text.

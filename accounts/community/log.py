@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 
 from accounts.users.entities import OPERATOR
-from accounts.users.repository import is_deleted
+from accounts.users.repository import Users
 from retwis_site.features import features
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
@@ -82,17 +82,13 @@ class Log(Repository):
     def write(self, *acts: Act) -> None:
         """Write the lines of acts that were done; can run twice. Two round trips for those about one person; one for
         acts about nobody, three where the account of the person is deleted, none without acts; and those of what
-        features do `after_act`.
-
-        The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
-        line."""
+        features do `after_act`."""
         writes = Writes(self._store)
         for act in acts:
             queue_act(writes, act, [act.whom])
         writes.execute()
         for whom in {act.whom for act in acts if act.whom}:
-            if is_deleted(self._store.hget(keys.user(whom), "deleted")):
-                self._store.unlink(keys.acts(whom))
+            Users(self._store).keeps(whom, keys.acts(whom))
         for follow in (one.after_act for one in features() if one.after_act is not None):
             for act in (act for act in acts if act.whom):
                 follow(self._store, act)

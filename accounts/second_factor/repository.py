@@ -19,6 +19,7 @@ from accounts.signing_in.factors import PASSKEY, TOTP, use_of
 from accounts.signing_in.sessions.repository import StoredPassword, ask_stored, ask_stored_password
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Refused, User
+from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_number
@@ -226,14 +227,7 @@ class SecondFactors(Repository):
         self._is_kept(uid)
 
     def _is_kept(self, uid: int) -> bool:
-        """Whether an account is there after a write; a deleted one keeps nothing. The user's hash is another key, so it
-        is read after the write: either this sees the deletion, or the worker that removes the account sees what was
-        written."""
-        if self._store.hget(keys.user(uid), "deleted") is None:
-            return True
-        self._store.unlink(keys.credentials(uid))
-        self._store.unlink(keys.factor_uses(uid))
-        return False
+        return Users(self._store).keeps(uid, keys.credentials(uid), keys.factor_uses(uid))
 
 
 def _never_counted(pipe: Pipe, uid: int, passkey: Passkey) -> Result[int]:

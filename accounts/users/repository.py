@@ -96,6 +96,19 @@ class Users(Repository):
         self.take_back(uid, fields)
         return False
 
+    def keeps(self, uid: int, *written: str) -> bool:
+        """Whether an account keeps what was just written into these keys of its own. A deleted one keeps nothing: they
+        are removed. One round trip; one more for each key of a deleted account.
+
+        The account is read after the write. Either this read sees the deletion, or the worker that removes the account
+        sees what was written.
+        """
+        if not is_deleted(self._store.hget(keys.user(uid), "deleted")):
+            return True
+        for key in written:
+            self._store.unlink(key)
+        return False
+
     def take_back(self, uid: int, fields: Iterable[str]) -> None:
         """Remove fields that were written while the account was deleted. One round trip."""
         for_each(self._store, lambda pipe, field: pipe.hdel(keys.user(uid), field), fields)

@@ -147,8 +147,8 @@ MUTANTS = [
     Mutant(
         f"log: {LEFT_OUT}",
         "accounts/community/log.py",
-        '            if is_deleted(self._store.hget(keys.user(whom), "deleted")):\n',
-        "            if is_deleted(None):\n",
+        "            Users(self._store).keeps(whom, keys.acts(whom))\n",
+        "            Users(self._store).keeps(whom)\n",
         (*ROLES, *SANCTIONS),
     ),
     Mutant(
