@@ -10,6 +10,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answer, answers
 from retwis_site.store.ids import stored_ids, stored_rows
+from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import Reading, Reply, Result, Scored, begun, both, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
@@ -410,7 +411,7 @@ class ActedBy:
     """The people who have acted on posts: of a relation with a mirror, such as those who like them. Only reads."""
 
     def __init__(self, store: Store, relation: Relation) -> None:
-        assert relation.mirror is not None
+        assert isinstance(relation.mirror, OfId)
         self._store = store
         self._mirror = relation.mirror
 

@@ -206,10 +206,9 @@ class Edges:
 
     def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None, unseen: tuple[bool, bool]) -> None:
         """Write the mirror, and whether the numbers of both sides count this edge."""
-        key = self._relation.mirror_key(edge.target)
-        if key is None:
+        if self._relation.mirror is None:
             return
-        truth, who = self._relation.truth(edge.who), str(edge.who)
+        key, truth, who = self._relation.mirror.of_member(edge.target), self._relation.truth(edge.who), str(edge.who)
         if score is None:
             pipe.zrem(key, who)
         else:
@@ -244,7 +243,7 @@ def remove_mirrors(store: Store, relation: Relation, owners: Mapping[int, int]) 
     """Remove all edges to deleted people or posts, in chunks. `owners`: the author of each post, or the person, by the
     id of the target. At most twelve round trips a chunk, whatever the number of targets."""
     assert relation.mirror is not None
-    mirrors = {target: relation.mirror(target) for target in owners}
+    mirrors = {target: relation.mirror.of_member(str(target)) for target in owners}
     while some := heads(store, mirrors):
         bad = [(target, member) for target, member in some if parse_id(member) is None]
         for target, member in bad:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check, Searcher
-from retwis_site.store.kinds import POST
+from retwis_site.store.kinds import POST, OfId
 from retwis_site.store.rate_limits import Limit
 from timeline.relations import upkeep
 from timeline.relations.edges import handler
@@ -28,7 +28,7 @@ class AllEdgeChecks(Searcher):
     """The checks of all relations, also of a site's own features."""
 
     def inconsistencies(self) -> list[Check]:
-        mirrored = [relation for relation in relations() if relation.mirror]
+        mirrored = [relation for relation in relations() if isinstance(relation.mirror, OfId)]
         return [check for relation in mirrored for check in upkeep.EdgeChecks(self._store, relation).inconsistencies()]
 
     def orphans(self) -> list[Check]:

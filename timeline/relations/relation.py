@@ -249,16 +249,8 @@ class Relation:
         return self.truth.score is kinds.REPOST
 
     @cached_property
-    def mirror(self) -> OfId | None:
-        """The key by the id of the target, as the key table says. None: the target knows nothing, or is a text."""
-        return self._mirror if isinstance(self._mirror, OfId) else None
-
-    def mirror_key(self, target: str) -> str | None:
-        """The key of this target, as the key table says. None: the target knows nothing."""
-        return None if self._mirror is None else self._mirror.of_member(target)
-
-    @cached_property
-    def _mirror(self) -> OfId | OfText | None:
+    def mirror(self) -> OfId | OfText | None:
+        """The key by the target, as the key table says. None: the target knows nothing."""
         return mirror_of(self.truth)
 
     @cached_property

@@ -158,7 +158,7 @@ def recount_relations(store: Store, uid: int) -> dict[OfId, Callable[[Scored], N
     that they have caused go, or come back. At most twelve round trips a chunk; more where edges end meanwhile."""
     found: dict[OfId, Callable[[Scored], None]] = {}
     for relation in relations():
-        if relation.count is None or relation.mirror is None:
+        if relation.count is None or not isinstance(relation.mirror, OfId):
             continue
         found[relation.truth] = partial(_recount_truths, store, relation, uid)
         if relation.leads_to == USER:
@@ -209,7 +209,7 @@ def remove_edges_to_posts(store: Store, authors: Mapping[int, int]) -> Iterator[
 
 def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
     """How many edges lead to a post. One command a relation."""
-    sizes = [pipe.zcard(relation.mirror(pid)) for relation in _to_posts() if relation.mirror]
+    sizes = [pipe.zcard(relation.mirror.of_member(str(pid))) for relation in _to_posts() if relation.mirror]
     return Result(lambda: sum(size.value for size in sizes))
 
 
@@ -340,7 +340,7 @@ class EdgeChecks(Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
     def __init__(self, store: Store, relation: Relation) -> None:
-        assert relation.mirror is not None
+        assert isinstance(relation.mirror, OfId)
         super().__init__(store)
         self._relation = relation
         self._truth, self._mirror = relation.truth, relation.mirror

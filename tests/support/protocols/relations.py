@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from retwis_site.jobs.outbox import Claim
 from retwis_site.store import keys
-from retwis_site.store.kinds import POST, USER
+from retwis_site.store.kinds import POST, USER, OfId
 from tests.support.protocols.interleaving import finish
 from tests.support.stored_keys import everything
 from timeline.posts.delivery import Reposts
@@ -117,7 +117,7 @@ def assert_relations_agree(raw, where):
             continue
         mirror = {(int(who), str(target)): score for (target, who), score in _edges(stored, case.mirror).items()}
         assert mirror == truth, (where, case.truth)
-        for _, target in truth if case.relation.mirror else ():
+        for _, target in truth if isinstance(case.relation.mirror, OfId) else ():
             key = keys.user(target) if case.relation.leads_to == USER else keys.post(target)
             assert key in stored, (where, key)
             assert "deleted" not in stored[key], (where, key)
