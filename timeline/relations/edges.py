@@ -57,7 +57,7 @@ def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[
             edge,
             score,
             (people[edge.who], targets[edge.target]),
-            [condition(pipe, edge, score) for condition in relation.conditions],
+            [condition(pipe, edge) for condition in relation.conditions],
             [effect.ask(pipe, edge) for effect in relation.effects],
         )
         for edge, score in scores.items()
@@ -187,13 +187,19 @@ class Edges:
 
     def _take_back(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
         """Remove the truth of the edges that must not stand. First what only its score leads to."""
-        refused = {edge: now.score for edge, now in seen.items() if now.score is not None and not now.allowed}
+        refused = {
+            edge: now.score for edge, now in seen.items() if now.score is not None and not self._may_stand(edge, now)
+        }
         for effect in self._relation.effects:
             effect.withdraw(self._store, refused)
         with self._store.pipeline() as pipe:
             for edge, score in refused.items():
                 self._queue_removal(pipe, edge, score)
         return {**seen, **{edge: replace(seen[edge], score=None) for edge in refused}}
+
+    def _may_stand(self, edge: Edge, now: EdgeState) -> bool:
+        facts = zip(self._relation.effects, now.facts, strict=True)
+        return now.allowed and all(effect.allows(edge, now.score, fact) for effect, fact in facts)
 
     def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:
         """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it

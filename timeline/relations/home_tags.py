@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, Store, answers
-from retwis_site.store.replies import Question, Reply, Result
+from retwis_site.store.replies import Question, Result
 from timeline.relations.edges import Edges
 from timeline.relations.relation import DROPS_HOME, Edge, Relation
 
@@ -19,7 +19,7 @@ from timeline.relations.relation import DROPS_HOME, Edge, Relation
 MOST_AT_HOME = 20
 
 
-def _ask_follows(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
+def _ask_follows(pipe: Pipe, edge: Edge) -> Result[bool]:
     """A `Condition`: the user follows the tag. One command."""
     since = pipe.zscore(keys.tags_of(edge.who), edge.target)
     return Result(lambda: since.value is not None)

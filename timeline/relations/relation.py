@@ -17,7 +17,7 @@ from retwis_site.store import keys, kinds
 from retwis_site.store.client import Pipe, Store, answers, for_each
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, OfText, Value, mirror_of
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Result
 
 # ---- Why a block keeps a page from its viewer.
 
@@ -197,6 +197,8 @@ class Effect:
     queue: Callable[[Pipe, Edge, float | None, object], None]
     # What decides about the effect; part of each look.
     ask: Callable[[Pipe, Edge], Result[object]] = lambda pipe, edge: Result(lambda: None)
+    # Whether the edge may stand, as far as the answer says. It gets the score, too.
+    allows: Callable[[Edge, float | None, object], bool] = lambda edge, score, fact: True
     # Removes what only the scores of edges lead to, before these edges: they must not stand.
     withdraw: Callable[[Store, Mapping[Edge, float]], None] = lambda store, scores: None
 
@@ -209,8 +211,8 @@ def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> Non
 DROPS_HOME = Effect(_drop_home)
 
 
-# Whether an edge may stand, beside the existence of both sides. It gets the handle of the score, too.
-Condition = Callable[[Pipe, Edge, Reply[float | None]], Result[bool]]
+# Whether an edge may stand, beside the existence of both sides.
+Condition = Callable[[Pipe, Edge], Result[bool]]
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def ask_blocks(pipe: Pipe, me: int | None, them: int) -> Result[Blocks]:
     return Result(lambda: Blocks(mine.value is not None, theirs.value is not None))
 
 
-def ask_not_blocked(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
+def ask_not_blocked(pipe: Pipe, edge: Edge) -> Result[bool]:
     """A `Condition`: no block stands between the two people of an edge. Two commands."""
     blocks = ask_blocks(pipe, edge.who, edge.owner)
     return Result(lambda: not any(blocks.value))
@@ -501,10 +501,9 @@ def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float, is_repost: object
         pipe.unlink(keys.post(pid))
 
 
-def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
-    """A `Condition`: the repost that stands has its hash. `cleanup` may have removed the hash of one that took long."""
-    found = _ask_own(pipe, edge)
-    return Result(lambda: not edge.own_post or score.value != edge.own_post or found.value is True)
+def _has_own_post(edge: Edge, score: float | None, is_repost: object) -> bool:
+    """The repost that stands has its hash. `cleanup` may have removed the hash of one that took long."""
+    return not edge.own_post or score != edge.own_post or is_repost is True
 
 
 REPOSTS = PostCount(keys.reposted_by)
@@ -512,8 +511,7 @@ REPOST = Relation(
     kind="repost",
     truth=keys.reposts,
     count=REPOSTS,
-    conditions=(_ask_own_post,),
-    effects=(Effect(_list_own_post, _ask_own, _withdraw), notice_of(NoticeKind.REPOST)),
+    effects=(Effect(_list_own_post, _ask_own, _has_own_post, _withdraw), notice_of(NoticeKind.REPOST)),
 )
 
 

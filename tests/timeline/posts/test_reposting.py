@@ -5,6 +5,8 @@ import time
 import pytest
 
 from retwis_site.jobs.worker import drain
+from retwis_site.store.client import answer
+from retwis_site.store.connection.recorder import Recording
 from tests.support.apps import App
 from tests.support.protocols.small_site import finish_jobs
 from tests.support.removed_accounts import home_texts
@@ -13,8 +15,9 @@ from tests.support.stores.seam import away, before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost
 from timeline.posts.repository import Posts
-from timeline.relations.edges import Edges
-from timeline.relations.relations import Follows
+from timeline.relations.edges import Edges, ask_look
+from timeline.relations.relation import Edge
+from timeline.relations.relations import REPOST, Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -53,6 +56,13 @@ def assert_nothing_is_left(raw, pid):
     assert not raw.hexists(f"post:{pid}", "reposts")
     assert raw.keys("post:*") in ([f"post:{pid}"], [])
     assert noted(raw) == []
+
+
+def test_a_look_at_a_repost_asks_whether_its_own_post_stands_once(store, pid, own):
+    with Recording() as sent:
+        [(_, found)] = answer(store, ask_look, REPOST, [Edge(ALICE, str(pid), BOB, own)]).seen.items()
+    assert found.allowed
+    assert [command[1] for command in sent.commands if command[0] == "HMGET"].count(f"post:{own}") == 1
 
 
 def test_a_repost_is_a_post_without_a_text_on_both_sides_of_its_edge(raw, pid, own):
