@@ -128,14 +128,14 @@ def name_of(person: User, language: str) -> Html:
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
 
 
-def person(user: User, language: str) -> dict[str, Any]:
+def person_slots(user: User, language: str) -> dict[str, Any]:
     """The slots of a person: the picture, the username in addresses, and the name."""
     return {"avatar": avatar(user), "at": at(user.username), "name": name_of(user, language)}
 
 
 def heading(user: User, language: str) -> dict[str, Any]:
     """The same slots at the head of a page, or beside it."""
-    return {**person(user, language), "avatar": portrait(user)}
+    return {**person_slots(user, language), "avatar": portrait(user)}
 
 
 def titled(user: User) -> dict[str, Any]:

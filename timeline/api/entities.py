@@ -251,7 +251,7 @@ def _of_viewer(post: Post, shown: StatusDetails) -> list[tuple[str, int]]:
 
 
 def _is_muted(post: Post, shown: StatusDetails) -> bool:
-    return bool(shown.muted_threads) and str(post.links.root or post.pid) in shown.muted_threads
+    return bool(shown.muted_threads) and str(post.links.thread(post.pid)) in shown.muted_threads
 
 
 def _account(user: User, shown: StatusDetails) -> Entity:

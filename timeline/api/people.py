@@ -32,8 +32,8 @@ from timeline.api.entities import Entity, Profile, account_of, date_time
 from timeline.api.reading import accounts_of, read_accounts, read_profile_now
 from timeline.moderation.reports import RULE, NewReport, Reason, Reports
 from timeline.moderation.views import REPORTS, ReportForm
-from timeline.people.common import known_followers
 from timeline.people.directory import FollowPages, Hides, People, Side, ends, hidden_part, search_query
+from timeline.people.in_common import known_followers
 from timeline.people.lists import Cursor, ListedPerson
 from timeline.posts.reading.records import one_post_or_hidden
 from timeline.posts.reading.visibility import hidden_among, unseen_by

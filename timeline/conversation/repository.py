@@ -38,11 +38,6 @@ def _edge(me: int, post: Post) -> tuple[int, int, int]:
     return me, post.pid, post.author.uid
 
 
-def _root(post: Post) -> int:
-    """The first post of the thread."""
-    return post.links.root or post.pid
-
-
 LIKING = Acting(
     lambda store, me, post: relations.Likes(store).like(*_edge(me, post)),
     lambda store, me, post: relations.Likes(store).unlike(*_edge(me, post)),
@@ -56,8 +51,8 @@ BOOKMARKING = Acting(
     lambda store, me, post: relations.Bookmarks(store).remove(*_edge(me, post)),
 )
 MUTING_THREADS = Acting(
-    lambda store, me, post: relations.MutedThreads(store).mute(me, _root(post)),
-    lambda store, me, post: relations.MutedThreads(store).unmute(me, _root(post)),
+    lambda store, me, post: relations.MutedThreads(store).mute(me, post.links.thread(post.pid)),
+    lambda store, me, post: relations.MutedThreads(store).unmute(me, post.links.thread(post.pid)),
 )
 
 # ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
@@ -216,7 +211,7 @@ class Threads(Repository):
             begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
             replies=branches(pid, shown, _rank(author.uid, followed.among(_authors(shown)))),
             after=direct[-1] if len(listed) > A_PAGE else None,
-            is_muted=str(links.root or pid) in muted,
+            is_muted=str(links.thread(pid)) in muted,
             numbers=numbers._replace(written=numbers.written or None),  # 0: the database was not adopted
             follows=author.uid in followed.among([author.uid]),
         )

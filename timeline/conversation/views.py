@@ -190,7 +190,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         viewer=_viewer(by, author.uid),
         staff_menu=_staff_menu(request, by, author, pid),
         is_pinned=pinned == pid,
-        is_muted=str(post.links.root or pid) in muted_threads,
+        is_muted=str(post.links.thread(pid)) in muted_threads,
         author_is_muted=hiding.muted,
         username=author.username,
         beginning=beginning_of(words_of(post.body, post.media), IN_NAME),

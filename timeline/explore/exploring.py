@@ -18,7 +18,7 @@ from timeline.people.lists import Suggested, Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import ask_given_out
-from timeline.posts.reading.moments import moment
+from timeline.posts.reading.moments import bounds_of
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import ask_latest_acted, seen_by_all
@@ -169,7 +169,7 @@ def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagO
         return ()
     starts = [int(now) - WEEK * weeks for weeks in range(1, WEEKS_BEFORE + 2)]
     newest, counted = max(post.pid for post in posts), answer(store, ask_given_out)
-    first = [moment(store, start, newest, counted).first + 1 for start in starts]
+    first = [bounds_of(store, start, newest, counted).first + 1 for start in starts]
     used = _used(store, candidates, ["+inf", *(f"({pid}" for pid in first)], [str(pid) for pid in first])
     spellings = store.hmget(keys.tags(), candidates)
     rising = {tag: _rise(weeks) for tag, weeks in used.items() if weeks[0].counted >= FEWEST_PEOPLE_OF_A_TAG}

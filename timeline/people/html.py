@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import at, person
+from accounts.users.html import at, person_slots
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.people.directory import Side
@@ -49,7 +49,7 @@ def _listed(one: ListedPerson, by: Rendering) -> Html:
 def _row(one: ListedPerson, by: Rendering) -> dict[str, Any]:
     """What all rows of people show: the person, the bio, and the button."""
     return {
-        **person(one.user, by.language),
+        **person_slots(one.user, by.language),
         "has_bio": bool(one.bio),
         "bio": beginning_of(one.bio, BIO_IN_LISTS),
         "button": NOTHING if one.is_me else stance_button(one.user, one.following, Hiding(muted=one.muted), by),
@@ -80,7 +80,7 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
     rows = joined(
         SUGGESTED.fill(
             by.language,
-            **person(one.user, by.language),
+            **person_slots(one.user, by.language),
             followers=one.followers,
             has_voter=one.voter is not None,
             voter=one.voter.shown_name if one.voter else "",

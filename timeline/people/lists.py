@@ -274,7 +274,7 @@ def ask_listed(
 VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first
 MOST_UNSEEN = 1000  # people that each voter follows and whom staff has hidden; there may be more
-MOST_FOLLOWED = 100  # users from the top of the ranking
+TOP_OF_RANKING = 100  # users from the top of the ranking
 NEWEST = 30  # users, when there is no ranking
 ENOUGH = 5  # people that a user follows; then a home with posts suggests no others
 BESIDE_HOME = 3  # suggestions beside a home with posts
@@ -301,7 +301,7 @@ class Suggestions(Repository):
         At most four round trips. For a user that follows no one two, or three without a ranking. One more where too few
         of the best ones may be shown.
         """
-        return self._suggested(me, self._candidates(me, count + MOST_FOLLOWED, first), count)
+        return self._suggested(me, self._candidates(me, count + TOP_OF_RANKING, first), count)
 
     def for_visitor(self) -> list[Suggested]:
         """Five of the most followed users or, without a ranking, of the newest, at most. Who they are may be five
@@ -318,7 +318,7 @@ class Suggestions(Repository):
 
     def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
         """Suggestions that this process keeps. `me`: None for a visitor."""
-        key, most = (me, following), count + (MOST_FOLLOWED if me is None else SPARE)
+        key, most = (me, following), count + (TOP_OF_RANKING if me is None else SPARE)
 
         def shown() -> tuple[Suggested, ...]:
             candidates = _candidates.get_or_make(key, lambda: self._candidates(me, most))
@@ -330,7 +330,7 @@ class Suggestions(Repository):
         """At most `count`. At most three round trips."""
         with self._store.pipeline() as pipe:
             following = None if me is None else pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
-            most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
+            most_followed = pipe.zrevrange(keys.users_by_followers(), 0, TOP_OF_RANKING - 1)
             newest = pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
         followed = [] if me is None or following is None else stored_ids(keys.following(me), following.value)
         with self._store.pipeline() as pipe:

@@ -20,7 +20,7 @@ from accounts.signing_in.guards import for_own_forms, login_required, never_stor
 from accounts.signing_in.html import Page, Rendering, done, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import heading, person, titled
+from accounts.users.html import heading, person_slots, titled
 from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
 from retwis_site.store.client import connect
@@ -121,7 +121,7 @@ def _hidden_row(kind: directory.Hides, one: directory.HiddenPerson, by: Renderin
         kind=kind,
         can_act=by.can_act,
         ends=one.until is not None,
-        **person(one.user, by.language),
+        **person_slots(one.user, by.language),
         username=one.user.username,
         csrf_token=by.token,
         iso=iso,

@@ -42,6 +42,10 @@ class Links(NamedTuple):
     repost_of: int | None = None  # the post that this id reposts
     mentions: tuple[int, ...] | None = None  # uids; None: the post is older than mentions, or has no `@name`
 
+    def thread(self, pid: int) -> int:
+        """The first post of the thread in which the post `pid` is, which has these links: its root, or itself."""
+        return self.root or pid
+
 
 NO_LINKS = Links()
 

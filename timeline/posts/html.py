@@ -17,7 +17,7 @@ from django.utils.translation import gettext, ngettext, override
 
 from accounts.signing_in.html import Page, Rendering
 from accounts.users.entities import User
-from accounts.users.html import at, first_two, name_of, person, titled
+from accounts.users.html import at, first_two, name_of, person_slots, titled
 from retwis_site.rendering.dates import A_DAY, moment, short_day
 from retwis_site.rendering.fragments import (
     NEVER_FILLED,
@@ -450,7 +450,7 @@ def _new_card(post: Post, language: str, can_act: bool, place: Place, values: Va
         is_reply=answered is not None,
         edited=post.edited is not None,
         pid=post.pid,
-        **person(post.author, language),
+        **person_slots(post.author, language),
         **text,
         pictures=pictures_of(post.author.username, post.pid, post.media, language),
         iso=date,

@@ -94,7 +94,7 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
 
 def links_of_reply(to: int, author: int, its: Links) -> Links:
     """The links of a reply to the post `to` of this author; `its`: the links of that post."""
-    return Links(reply_to=to, root=its.root or to, reply_to_user=author, above=(to, *its.above)[:MOST_ABOVE])
+    return Links(reply_to=to, root=its.thread(to), reply_to_user=author, above=(to, *its.above)[:MOST_ABOVE])
 
 
 def _check(store: Store, uid: int, targets: Iterable[Outline]) -> None:

@@ -232,7 +232,7 @@ def _ask_parent(pipe: Pipe, pid: int, reply: Links) -> Result[Parent]:
     uncounted = pipe.zcard(keys.unseen(keys.replies_to(pid)))
     person = ask_person(pipe, str(reply.reply_to_user)) if reply.reply_to_user else None
     is_reply = reply.root is not None and reply.root != pid
-    left_out = pipe.zscore(keys.unseen(keys.thread(reply.root or pid)), str(pid)) if is_reply else None
+    left_out = pipe.zscore(keys.unseen(keys.thread(reply.thread(pid))), str(pid)) if is_reply else None
 
     def read() -> Parent:
         author, deleted = fields.value

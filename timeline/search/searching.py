@@ -20,7 +20,7 @@ from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.replies import Reading, Result, trip
 from timeline.posts.entities import Post
-from timeline.posts.reading.moments import Bounds, moment
+from timeline.posts.reading.moments import Bounds, bounds_of
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import ask_authors
 from timeline.posts.reading.visibility import LatestActed, ask_acted, ask_latest_acted
@@ -55,9 +55,9 @@ def bounds(store: Store, query: Query, below: int, newest: int, counted: int) ->
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
-            first = max(first, moment(store, part.seconds, newest, counted).first)
+            first = max(first, bounds_of(store, part.seconds, newest, counted).first)
         elif isinstance(part, Before):
-            after = min(after, moment(store, part.seconds, newest, counted).after)
+            after = min(after, bounds_of(store, part.seconds, newest, counted).after)
     return Bounds(first, after)
 
 

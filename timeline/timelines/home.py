@@ -204,7 +204,7 @@ class Chosen(NamedTuple):
     tags: frozenset[str]
 
 
-NOTHING_READ = Chosen(relations.NO_FOLLOWED_READ, frozenset())
+NO_CHOSEN_READ = Chosen(relations.NO_FOLLOWED_READ, frozenset())
 
 
 class _Asked(NamedTuple):
@@ -244,7 +244,7 @@ class HomeSources:
     """What a home is made of: the `updates:` sets of a user and of everyone they follow, and the `tag:` sets of the
     tags that they have chosen."""
 
-    def __init__(self, store: Store, me: int, chosen: Chosen = NOTHING_READ) -> None:
+    def __init__(self, store: Store, me: int, chosen: Chosen = NO_CHOSEN_READ) -> None:
         """`chosen`: what the request has read. It may be too old for a rebuild, so it is read again with the ids."""
         self._store = store
         self.me = me
@@ -272,7 +272,7 @@ class HomeSources:
         how many of each. One round trip; one more when the request has not read all followed users and chosen tags.
         """
         followed, tags_read = self.chosen
-        read = [] if self.chosen is NOTHING_READ else source_keys(self.me, [*followed.members], tags_read)
+        read = [] if self.chosen is NO_CHOSEN_READ else source_keys(self.me, [*followed.members], tags_read)
         known = dict.fromkeys(read, part)
         with self._store.pipeline() as pipe:
             members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)

@@ -17,7 +17,7 @@ from retwis_site.store.client import Pipe, Repository, Store, answer
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Result, both, rest, trip
-from timeline.people.common import Mine, ask_mine, foreseen_people
+from timeline.people.in_common import Mine, ask_mine, foreseen_people
 from timeline.people.lists import ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of

@@ -11,7 +11,7 @@ from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_olde
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from tests.support.stores.seam import before_part, each_moment
 from timeline.people import common
-from timeline.people.common import ask_members, compare
+from timeline.people.in_common import ask_members, compare
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.visibility import LATEST

@@ -25,7 +25,7 @@ class Bounds(NamedTuple):
     after: int
 
 
-def moment(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
+def bounds_of(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
     """Between which ids a moment (unix seconds) is: no post from `first` down is as new, and none from `after` up is
     older. `newest`: no post of the site has a higher id. `counted`: as for `ask_given_out`. LOOKS round trips; none
     where all ids are made from the time."""
