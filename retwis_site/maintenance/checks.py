@@ -225,11 +225,6 @@ def ids_of(store: Store, of: Kind) -> Iterator[list[int]]:
     return chain.from_iterable(ids(store, names) for _, names in keys_of(store, [of]))
 
 
-def members_of(store: Store, of: Kind) -> Iterator[list[tuple[int, int, float]]]:
-    """The ids in all sorted sets of a kind, as `members`."""
-    return chain.from_iterable(members(store, names) for _, names in keys_of(store, [of]))
-
-
 # ---- What is wrong
 
 

@@ -12,7 +12,7 @@ from accounts.media.upkeep import with_file
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.checks import ids_of, members_of
+from retwis_site.maintenance.checks import ids_of, keys_of, pairs
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -176,10 +176,10 @@ def finish_posts(store: Store) -> Iterator[None]:
     """Write which posts stand above replies whose lines do not say so, take deleted replies out of their threads that
     have no replies here, and count replies and quotes. Six round trips for each 500 posts with replies or quotes, up to
     MOST_ABOVE more for replies that do not say so, and those of `Settling` for deleted ones."""
-    for chunk in members_of(store, keys.replies_to):
-        for some in batches(chunk, AT_ONCE):
-            _write_above(store, {pid: parent for parent, pid, _ in some})
-            _settle_deleted(store, [pid for _, pid, _ in some])
+    for _, names in keys_of(store, [keys.replies_to]):
+        for chunk in pairs(store, names):
+            _write_above(store, {pid: parent for parent, pid in chunk})
+            _settle_deleted(store, [pid for _, pid in chunk])
             yield
     for count in (REPLIES, QUOTES):
         for pids in ids_of(store, count.mirror):
