@@ -38,7 +38,7 @@ IDENTITY = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_use
     ids=" ".join,
 )
 def test_verbosity_0_prints_nothing(raw, store, typed, capsys, command):
-    if command[0] != "seed":
+    if command[0] != "seed":  # it refuses a store with remains of people
         register(store, "alice")
         raw.hset("auths", "stale", "1")
         raw.zadd("outbox", {"user:98": LONG_AGO})
