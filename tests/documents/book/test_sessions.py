@@ -10,10 +10,14 @@ import subprocess
 import pytest
 from django.conf import settings
 
+from accounts.users.accounts import Registration
 from tests.support.book import pages
 from tests.support.book.redis_cli import RedisCli
 from tests.support.book.situations import SITUATIONS, happen
 from tests.support.stores.acl_users import ADMIN, PASSWORDS
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.relations.relations import Bookmarks, Follows, Likes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.one_server, pytest.mark.indexed]
 
@@ -48,6 +52,27 @@ def rewrite(name, session, exchanges):
 
 def test_the_first_session_of_each_chapter_names_a_situation():
     assert [name for name in pages.names() if pages.sessions(name)[0].situation not in SITUATIONS] == []
+
+
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+# What a chapter says of an act with a number of round trips, and the act of bob, who follows no one yet.
+SAID = {
+    ("unique-names", "takes {} round trips here"): lambda store: Registration(store).register("dora", "hash"),
+    ("sorted-sets", "| a follow | two commands | {} round trips:"): lambda store: Follows(store).follow(2, 1),
+    ("one-commit-point", "without followers | six | {} |"): lambda store: Posts(store).publish(
+        2, NewPost("Tea"), "token"
+    ),
+    ("relations-and-counts", "| two | some forty, in {} round trips |"): lambda store: Likes(store).like(2, 1, 1),
+    ("relations-and-counts", "\n{} round trips.\n"): lambda store: Bookmarks(store).add(2, 1, 1),
+}
+
+
+@pytest.mark.parametrize(("name", "said"), SAID)
+def test_an_act_takes_as_many_round_trips_as_the_chapter_says(name, said, store, alice, bob, round_trips):
+    Posts(store).publish(1, NewPost("More bread"), "first")
+    number = NUMBERS[len(round_trips(lambda: SAID[name, said](store)).round_trips)]
+    text = pages.file_of(name).read_text()
+    assert said.format(number) in text or said.format(number.capitalize()) in text, number
 
 
 COMMANDS = [
