@@ -131,3 +131,13 @@ def test_the_readme_is_short_and_its_links_and_those_of_contributing_exist():
     for document in (readme, (ROOT / "CONTRIBUTING.md").read_text()):
         for link in re.findall(r"\]\(([^)#:]+)\)", document):
             assert (ROOT / link).exists(), link
+
+
+def test_contributing_writes_its_relation_as_ours_is_written():
+    """What it says of highlights stands in the code of bookmarks."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    said = [code for code in re.findall(r"`([^`\n]+)`", guide) if "highlight" in code.lower() and "(" in code]
+    code = "\n".join(path.read_text() for path in modules(*PACKAGES))
+    ours = [one.replace("highlight", "bookmark").replace("HIGHLIGHT", "BOOKMARK").removesuffix("...)") for one in said]
+    assert len(ours) > 3
+    assert [one for one in ours if one not in code] == []
