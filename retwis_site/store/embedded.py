@@ -11,6 +11,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -143,13 +144,12 @@ def running() -> Iterator[None]:
                 fcntl.flock(users, fcntl.LOCK_SH)
                 if not answers() and not _left_server_answers():
                     _start()
+                _used.update(filter(None, [recorded_pid()]))
                 using = True
             yield
         finally:
             if using:
-                with _starting_or_stopping():
-                    if _is_last_user(users):
-                        _stop()
+                _leave(users)
 
 
 def revive() -> None:
@@ -157,6 +157,8 @@ def revive() -> None:
     Raises EmbeddedServerError."""
     with _starting_or_stopping():
         pid = recorded_pid()
+        if pid is not None or not answers():
+            _end_lost(pid)
         if answers() or (pid is not None and is_embedded_server(pid)):
             return
         if pid is not None:
@@ -195,6 +197,33 @@ def _starting_or_stopping() -> Iterator[None]:
         yield
 
 
+_used: set[int] = set()  # the servers that this process has used, by their ids
+
+
+def _leave(users: IO[str]) -> None:
+    """Stop the server when nobody else uses it. The lock is opened anew: the folder may have been removed, and made
+    again by processes with a server of their own."""
+    was_last = _is_last_user(users)
+    fcntl.flock(users, fcntl.LOCK_UN)
+    try:
+        with _starting_or_stopping(), _lock("users.lock") as now:
+            if _is_last_user(now):
+                _stop()
+    finally:
+        if was_last:
+            _end_lost(recorded_pid())
+
+
+def _end_lost(recorded: int | None) -> None:
+    """End the servers of a folder that was removed: but for those who are connected, nobody reaches them or finds
+    them."""
+    for pid in _used - {recorded}:
+        if is_embedded_server(pid):
+            os.kill(pid, signal.SIGKILL)
+            _reap(pid)
+        _used.discard(pid)
+
+
 def _is_last_user(users: IO[str]) -> bool:
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -217,6 +246,7 @@ def _start() -> None:
         # The server only logs that it could not do this, on a full disk. Without it, another one might start beside it.
         (folder() / "server.pid").write_text(f"{server.pid}\n")
         (folder() / "written-by").write_text(f"{version}\n")
+        _used.add(server.pid)
     except BaseException:
         server.terminate()
         server.wait()

@@ -1,6 +1,8 @@
 """The embedded server: the first process starts it, the last one stops it, and its data is kept."""
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -331,3 +333,53 @@ def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
     file.write_bytes(before)
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
+
+
+# ---- the folder is removed while the server runs
+
+
+def test_a_server_whose_folder_was_removed_ends_with_its_last_user(var):
+    """It ran for ever: no file told of it."""
+    pids = []
+
+    def remove_the_folder():
+        with embedded.running():
+            pids.append(server_pid())
+            shutil.rmtree(var / "store")
+
+    with pytest.raises(EmbeddedServerError, match="No store can be kept"):
+        remove_the_folder()
+    [pid] = pids
+    wait_until(lambda: not alive(pid), "the end of the server")
+
+
+def test_a_server_whose_folder_was_removed_gives_way_to_the_next_one(settings, var):
+    """It answered those who were connected, and the next server all others: pages came from two stores in turn."""
+    with embedded.running():
+        with embedded_client() as store:
+            store.set("one", "1")
+            pid = server_pid()
+            shutil.rmtree(var / "store")
+            with other_process(settings) as other:
+                entered(other)
+                embedded.revive()
+                assert store.get("one") is None
+                assert not alive(pid)
+                assert embedded.answers()
+                leave(other)
+        embedded.revive()
+        next_one = server_pid()
+    assert not alive(next_one)
+
+
+def test_whoever_leaves_a_removed_folder_leaves_the_next_server_to_its_users(settings, var):
+    with contextlib.ExitStack() as others:
+        with embedded.running():
+            pid = server_pid()
+            shutil.rmtree(var / "store")
+            other = others.enter_context(other_process(settings))
+            entered(other)
+        assert not alive(pid)
+        assert embedded.answers()
+        leave(other)
+        assert not embedded.answers()
