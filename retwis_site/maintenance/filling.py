@@ -215,11 +215,12 @@ class Copy:
         self._target = target
         self._run = ""
         self._counters: dict[str, str | None] = {}
+        self._worker_seen: list[str | None] = []
 
     def begin(self) -> None:
         """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotFill."""
         _refuse_replicas(self._source)
-        self._counters = _counters(self._source)
+        self._counters, self._worker_seen = _counters(self._source), _worker_seen(self._source)
         if not _holder(self._source, keys.users()):
             raise CannotFill(
                 f"No user is registered at --from with REDIS_KEY_PREFIX={keys.PREFIX!r}. "
@@ -239,10 +240,16 @@ class Copy:
                     yield
 
     def finish(self) -> None:
-        """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, and after another
-        `begin`."""
+        """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, or its worker has
+        run, and after another `begin`. No count of both stores shows a new password, or a key that was copied before
+        it was changed; a worker notes each ten seconds that it runs."""
         if _counters(self._source) != self._counters:
             raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
+        if _worker_seen(self._source) != self._worker_seen:
+            raise CannotFill(
+                "The site at --from runs: its worker has noted so during the copy. Stop its web processes and "
+                "`deliver`, and run this again."
+            )
         with alone(self._target, FILLING) as target:
             require(target, self._run)
             for counter in counters():
@@ -307,6 +314,15 @@ def _holder(store: Store, name: str) -> Store | None:
 def _counters(source: Store) -> dict[str, str | None]:
     holders = {counter: _holder(source, counter) for counter in counters()}
     return {counter: holder.get(counter) if holder else None for counter, holder in holders.items()}
+
+
+def _worker_seen(source: Store) -> list[str | None]:
+    """When a worker last ran, as the servers have it. A server of a cluster that has not this key refuses."""
+    seen = []
+    for server in source.servers():
+        with suppress(StoreRefused):
+            seen.append(server.get(keys.worker_seen()))
+    return seen
 
 
 def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:

@@ -338,6 +338,17 @@ def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, sour
     assert raw.get("next_user_id") == schema.UNFINISHED
 
 
+def test_a_worker_that_runs_during_the_copy_leaves_it_unfinished(raw, source, meanwhile):
+    """A password that was changed meanwhile was the old one again. No count differs after it."""
+    source.raw.set("worker_seen", "1700000000")
+    with (
+        meanwhile(lambda: source.raw.set("worker_seen", "1700000010")),
+        pytest.raises(CommandError, match="The site at --from runs"),
+    ):
+        copy(source)
+    assert raw.get("next_user_id") == schema.UNFINISHED
+
+
 @pytest.mark.parametrize("command", [("copy",), ("db", "copy")])
 def test_code_may_name_the_source_as_an_argument_of_python(raw, command):
     refuses("--from names no server", *command, source="")
