@@ -4,6 +4,7 @@ processor."""
 import logging
 import multiprocessing
 import os
+import select
 import signal
 import threading
 import time
@@ -55,8 +56,11 @@ class Processes:
         self._kept.append(_Kept(name, target, arguments, _start(name, target, arguments), time.monotonic()))
 
     def stop(self) -> None:
-        """Let `keep` end. Signal handlers may call it."""
+        """Let `keep` end. Signal handlers may call it. It may wait for room for a line of the log: if nobody reads the
+        log, that line goes nowhere."""
         self._stopping = True
+        for output in (1, 2):
+            _leave_if_full(output)
 
     def keep(self) -> None:
         """Start each process again that has ended, until `stop`. Raises CannotStart."""
@@ -102,6 +106,14 @@ def _start(name: str, target: Callable[..., None], arguments: tuple[object, ...]
         signal.signal(signal.SIGINT, previous)
     logger.info("%s has PID: %d", name, process.pid)
     return process
+
+
+def _leave_if_full(output: int) -> None:
+    """The system's call that waits goes on after the signal, and then writes to what stands here."""
+    room = select.poll()
+    room.register(output, select.POLLOUT)
+    if not room.poll(0):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
 
 
 def _reason(code: int) -> str:

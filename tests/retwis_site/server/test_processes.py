@@ -4,6 +4,9 @@ import errno
 import os
 import re
 import signal
+import subprocess
+import sys
+from contextlib import suppress
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 
 from retwis_site.server.processes import RESTARTS_AFTER, CannotStart, Processes
 from tests.support.clock import Clock
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import alive, wait_until
 from tests.support.processes.spawned import deaf, fail, sleep
 
@@ -110,3 +114,34 @@ def test_a_process_ignores_ctrl_c(processes, tmp_path):
     os.kill(*pids(tmp_path), signal.SIGINT)
     os.kill(*pids(tmp_path), 0)
     assert re.search(r"SigIgn:\s+[0-9a-f]*[2367abef]\n", Path(f"/proc/{next(iter(pids(tmp_path)))}/status").read_text())
+
+
+ENDS_AT_SIGTERM = """
+import signal, sys
+from retwis_site.server.processes import Processes
+processes = Processes()
+signal.signal(signal.SIGTERM, lambda *_: processes.stop())
+print("ready", flush=True)
+sys.stderr.write("web worker 1 has ended")
+processes.keep()
+"""
+
+
+def test_a_log_that_nobody_reads_keeps_no_process_from_its_end():
+    """The line about a killed worker waited for a full pipe, and so did SIGTERM."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while os.write(writing, b"x" * 4096):
+            pass
+    os.set_blocking(writing, True)
+    command = [sys.executable, "-c", ENDS_AT_SIGTERM]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writing, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        try:
+            assert process.wait(TIMEOUT) == 0
+        finally:
+            process.kill()
+    os.close(reading)
+    os.close(writing)
