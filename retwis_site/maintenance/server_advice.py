@@ -1,6 +1,7 @@
 """Advice on the settings of a server: it holds the only copy of the site, so it must not act as a cache."""
 
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -36,10 +37,12 @@ class Advice:
 def advice(store: Store) -> list[Advice]:
     """What to change at each server, of several with its address; empty when nothing is wrong. One round trip a server
     and one more; behind a proxy one more a server, and for a store without users two. Raises StoreError."""
+    before = time.time()
     infos = store.info()
-    found = [_advice(info) for info in infos]
+    after = time.time()
+    found = [[*_advice(info), *_other_clock(info, before, after)] for info in infos]
     if len(infos) > 1:
-        found = [_of_one(server, pieces) for server, pieces in zip(store.servers(), found, strict=True)]
+        found = [[*_of_one(server, pieces)] for server, pieces in zip(store.servers(), found, strict=True)]
     return [*chain.from_iterable(found), *lost_keys(store), *_unread_snapshots(store, infos)]
 
 
@@ -185,7 +188,18 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2] if part.isdecimal())
 
 
-# ---- Advice on the clock of this machine, which makes ids with POST_IDS=snowflake.
+# ---- Advice on the clock of this machine. With POST_IDS=snowflake it makes the ids.
+
+
+def _other_clock(info: dict[str, Any], before: float, after: float) -> Iterator[Advice]:
+    """Whether the server has another time than this machine, which asked it between these two moments. Not every server
+    tells its own."""
+    told = int(info.get("server_time_usec", 0)) / 1_000_000
+    seconds = max(before - told, told - after)
+    if told and seconds > snowflake.STEP:
+        text = f"The clock of this machine is {seconds:.0f} s {'ahead of' if told < before else 'behind'} the server's."
+        hint = "Set the clocks of all machines, with NTP: posts have a wrong time, and codes of authenticators fail."
+        yield Advice("retwis.W022", text, hint)
 
 
 _HINT = "Set the clocks of all machines, with NTP. Until then, no one can post or register here."

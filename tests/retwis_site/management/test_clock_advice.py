@@ -1,13 +1,16 @@
-"""With POST_IDS=snowflake, `doctor` and `check` say that a clock is wrong."""
+"""`doctor` and `check` say that a clock is wrong: with POST_IDS=snowflake, and where it is not that of the store."""
 
 import json
+import time
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
+from retwis_site.maintenance import server_advice
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import Snowflakes
+from tests.support.clock import Clock
 from tests.support.command_output import refuses
 from tests.support.people import register
 from timeline.posts.entities import NewPost
@@ -50,6 +53,23 @@ def test_doctor_says_that_a_post_has_an_id_of_a_time_that_has_not_come(store, ca
     monkeypatch.setattr(snowflake, "_process", ahead)
     pid = Posts(store).publish(alice.user.uid, NewPost("In an hour"), "u").pid
     assert f"post {pid} is of a time that has not come" in advice(capsys)["retwis.W016"]
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize(("seconds", "words"), [(120, "s ahead of"), (-120, "s behind")])
+def test_doctor_compares_the_clock_of_this_machine_with_that_of_the_store(store, capsys, monkeypatch, seconds, words):
+    assert "retwis.W022" not in advice(capsys)
+    clock = Clock()
+    clock.now = time.time() + seconds
+    monkeypatch.setattr(server_advice, "time", clock)
+    assert f"{words} the server's" in advice(capsys)["retwis.W022"]
+
+
+def test_an_answer_that_came_late_says_nothing_of_clocks():
+    info = {"server_time_usec": 1_000_000_000_000_000}  # at the second 10**9
+    assert [*server_advice._other_clock(info, 10**9 - 60, 10**9 + 60)] == []
+    assert [*server_advice._other_clock(info, 10**9 + 5, 10**9 + 5)] == []
+    assert [*server_advice._other_clock({}, 10**9, 10**9)] == []  # the server does not tell its time
 
 
 def test_a_command_that_makes_a_user_ends_with_one_line(store, never_set, monkeypatch):
