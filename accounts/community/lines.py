@@ -1,13 +1,12 @@
 """The lines about roles, sanctions, the log, joining and the site's own words, in the personal download and in the file
 of a whole site."""
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from accounts.community import sanctions
 from accounts.community.acts import staff_in
-from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
+from accounts.community.log import Act, parts_of_log, queue_act, read_act
 from accounts.community.sanctions import Appeal
 from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone
@@ -151,9 +150,9 @@ def _recount(store: Store) -> Iterator[None]:
 
 def _read_log(store: Store) -> Iterator[Line]:
     """The log, newest first. One round trip a chunk."""
-    for year in range(year_of(int(time.time() * 1000)), FIRST_YEAR - 1, -1):
-        for rows in newest_first(store, keys.log(year)):
-            yield from (act.fields() for line, _ in rows if (act := read_act(keys.log(year), line)) is not None)
+    for key in parts_of_log():
+        for rows in newest_first(store, key):
+            yield from (act.fields() for line, _ in rows if (act := read_act(key, line)) is not None)
 
 
 def _write_log(writes: Writes, lines: Sequence[Line]) -> None:

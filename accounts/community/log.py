@@ -115,9 +115,7 @@ class Log(Repository):
         """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
         decision about many posts has one moment. Then the `before` of the older ones; None on the last page. Two round
         trips at most."""
-        newest = year_of(before if before is not None else _now())
-        years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
-        rows, older = newest_below(self._store, years, before, PAGE)
+        rows, older = newest_below(self._store, parts_of_log(before), before, PAGE)
         return _read([(keys.log(year_of(integer(at))), line) for line, at in rows]), older
 
     def at(self, when: int) -> list[Act]:
@@ -147,6 +145,13 @@ def queue_act(writes: Writes, act: Act, people: Collection[int]) -> None:
 
 def _read(found: Sequence[tuple[str, str]]) -> list[Act]:
     return [act for key, line in found if (act := read_act(key, line)) is not None]
+
+
+def parts_of_log(before: int | None = None) -> list[str]:
+    """The keys of the log up to a moment in unix milliseconds, newest first. Without one, that of the next year too: a
+    clock may have been ahead, or be behind."""
+    newest = year_of(_now()) + 1 if before is None else year_of(before)
+    return [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
 
 
 def year_of(milliseconds: int) -> int:

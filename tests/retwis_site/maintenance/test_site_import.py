@@ -1,5 +1,6 @@
 """`manage.py import FILE` makes a site of the file that `export` wrote."""
 
+import calendar
 import io
 import itertools
 import json
@@ -13,7 +14,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.log import Act
+from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Invitations
 from accounts.signing_in.sessions.repository import ask_stored_password
@@ -171,6 +172,17 @@ def test_an_act_about_a_deleted_account_comes_back_in_the_log_alone(full_site, t
     assert full_site.zscore("log:2026", act.line()) == act.at
     assert full_site.keys("acts:*") == ["acts:3"]
     assert doctor(capsys) == (0, {}, {})
+
+
+def test_an_act_of_a_clock_that_was_ahead_stands_in_the_log_and_comes_back(full_site, store, tmp_path):
+    next_year = time.gmtime().tm_year + 1
+    act = Act(what="role:moderator", by=1, whom=3, at=calendar.timegm((next_year, 1, 31, 0, 0, 0)) * 1000)
+    Log(store).write(act)
+    assert Log(store).page()[0][0] == act
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert full_site.zscore(f"log:{next_year}", act.line()) == act.at
 
 
 def test_an_appeal_waits_no_longer_than_its_sanction_after_an_import_too(full_site, store, tmp_path):

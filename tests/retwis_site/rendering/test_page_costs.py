@@ -113,7 +113,7 @@ COSTS_OF_STAFF = {
     ("/@bob/2/more/", "a moderator"): ((3, 22), (6, 25)),
     ("/moderation/joining/", "a moderator"): ((5, 16), (8, 19)),
     ("/moderation/site/", "an admin"): ((2, 9), (4, 11)),
-    ("/moderation/log/", "a moderator"): ((3, 12), (5, 14)),
+    ("/moderation/log/", "a moderator"): ((3, 13), (5, 15)),
     ("/@bob/report/", "alice"): ((2, 6), (4, 9)),
     ("/@bob/2/report/", "alice"): ((2, 10), (4, 13)),
     ("/@bob/reported/", "alice"): ((2, 10), (4, 13)),
