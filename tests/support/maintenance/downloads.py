@@ -37,5 +37,6 @@ def write_act_and_appeal(raw):
 
 def write_report(raw):
     """alice has reported post 3, which is bob's."""
-    raw.hset("report:1800000000000000", mapping={"who": 1, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
-    raw.zadd("reports_by:1", {"2:3": 18 * 10**14})
+    rid = (LONG_AGO + 400) * 10**6
+    raw.hset(f"report:{rid}", mapping={"who": 1, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
+    raw.zadd("reports_by:1", {"2:3": rid})
