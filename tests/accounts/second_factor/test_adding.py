@@ -51,7 +51,9 @@ def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
     answer = client.post(ADD_APP, {"key": key, "code": code})
     assert "You have no codes.</p>" in before
     assert answer["Location"] == CODES  # there are no codes yet
-    assert "If you lose your phone, only the people who run this site can let you in." in page_of(client.get(CODES))
+    page = page_of(client.get(CODES))
+    assert "Your authenticator app is set up." in page
+    assert "If you lose your phone, only the people who run this site can let you in." in page
     assert raw.hget("credentials:1", "totp") == f"{int(app.clock.now)}:{app.secret}"
     [(use, step)] = raw.zrange("factor_uses:1", 0, -1, withscores=True)
     assert (use, step) == (use_of("totp", app.secret), int(app.clock.now) // 30)
@@ -115,7 +117,7 @@ def test_a_process_that_dies_while_an_app_is_added_leaves_it_or_none(store, raw,
 def test_it_is_removed_and_its_codes_open_nothing(client, raw, alices_app):
     client.post("/settings/confirm/", {"code": alices_app.next_code()})
     assert client.get(REMOVE_APP).status_code == 405
-    assert client.post(REMOVE_APP)["Location"] == PAGE
+    assert "The authenticator app was removed." in page_of(client.post(REMOVE_APP, follow=True))
     assert raw.keys("credentials:*") == []
 
 
@@ -136,11 +138,12 @@ def test_a_passkey_is_created_after_the_password_with_a_name(client, raw):
     page = client.get(PAGE).content.decode()
     assert "My phone" in page
     assert json.loads(value)["key"] not in page
-    assert client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")}).status_code == 302
+    removed = client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")}, follow=True)
+    assert "The passkey was removed." in page_of(removed)
     assert raw.keys("credentials:*") == []
 
 
-def test_each_change_counts_for_the_limit_and_is_logged(client, raw, settings, caplog):
+def test_each_change_counts_for_the_limit_and_is_logged(client, raw, settings, caplog, app):
     settings.THROTTLE = True
     caplog.set_level(logging.INFO)
     options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
@@ -148,8 +151,14 @@ def test_each_change_counts_for_the_limit_and_is_logged(client, raw, settings, c
     [field] = raw.hkeys("credentials:1")
     client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")})
     assert raw.zcard("throttle:security:1") == 3
+    app.secret, key = begin(client)
+    client.post(ADD_APP, {"key": key, "code": app.code()})
+    client.post(REMOVE_APP)
+    assert raw.zcard("throttle:security:1") == 6
     logged = [record.getMessage() for record in caplog.records if record.name == "retwis.accounts"]
-    assert logged == [f"user 1 {did} a passkey from 127.0.0.1" for did in ("added", "removed")]
+    things = ("a passkey", "a passkey", "an authenticator app", "the authenticator app")
+    done = zip(("added", "removed") * 2, things, strict=True)
+    assert logged == [f"user 1 {did} {thing} from 127.0.0.1" for did, thing in done]
 
 
 def test_without_a_name_it_has_that_of_the_browser(client, raw):

@@ -62,10 +62,11 @@ def test_dates_find_the_posts_of_before_a_change_to_ids_from_the_time(raw, store
     now, pid = int(time.time()), snowflake.make()
     write_indexed(raw, store, 1, dict.fromkeys((1, 2, 3, pid), "tea"))
     raw.set("next_post_id", 3)
-    for each, days in ((1, 60), (2, 20), (3, 10), (pid, 0)):
-        raw.hset(f"post:{each}", "time", now - days * DAY)
-    day = datetime.fromtimestamp(now - 30 * DAY, UTC).date()
-    assert post_ids(search(browser(), f"tea after:{day}")) == [pid, 3, 2]
+    midnight = now // DAY * DAY - 20 * DAY
+    for each, when in ((1, midnight - 1), (2, midnight), (3, now - 10 * DAY), (pid, now)):
+        raw.hset(f"post:{each}", "time", when)
+    before, day = (datetime.fromtimestamp(when, UTC).date() for when in (midnight - 1, midnight))
+    assert post_ids(search(browser(), f"tea after:{before}")) == [pid, 3, 2]
     assert post_ids(search(browser(), f"tea before:{day}")) == [1]
 
 

@@ -159,7 +159,7 @@ def test_more_unread_posts_than_the_list_shows_have_a_plus(visit):
     assert line == "60+ new posts since your last visit · Go back to where you stopped reading"
 
 
-def test_the_cookie_lasts_some_minutes_and_is_set_once(raw, store, followed, member, bob):
+def test_the_cookie_lasts_some_minutes_and_a_logout_and_is_set_once(raw, store, followed, member, bob):
     write(raw, store, bob, 3)
     assert LAST_READ_COOKIE not in member.get("/").cookies
     write(raw, store, bob, 2)
@@ -171,6 +171,7 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(raw, store, followed, mem
     assert line_above(answer.content.decode()) == [
         "3 new posts since your last visit · Go to where you stopped reading"
     ]
+    assert LAST_READ_COOKIE not in member.post("/logout/").cookies
 
 
 def test_another_user_of_the_browser_has_their_own_unread_posts(visit, browser, raw, store, member, bob, carol):
