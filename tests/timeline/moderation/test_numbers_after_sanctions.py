@@ -214,7 +214,7 @@ def test_a_tag_that_only_a_hidden_person_uses_is_offered_nowhere(site, store, br
 
 def test_the_replies_to_a_reply_of_a_suspended_person_keep_their_place(site, store, browser):
     first = publish(store, ALICE, "begins")
-    answer = publish(store, BOB, "the walrus", reply_to=first)
+    answer = publish(store, BOB, "the walrus", reply_to=first, quote=first)
     below = publish(store, CAROL, "goes on", reply_to=answer)
     alone = publish(store, BOB, "the walrus again", reply_to=first)
     impose(store, State.SUSPENDED)
@@ -223,11 +223,12 @@ def test_the_replies_to_a_reply_of_a_suspended_person_keep_their_place(site, sto
     assert "This post is hidden." in page
     assert "walrus" not in page
     assert site.hget(f"post:{first}", "replies") == "1"  # its place in the thread counts, the other reply does not
+    assert site.hget(f"post:{first}", "quotes") is None
     assert site.zrange(f"unseen:replies_to:{first}", 0, -1) == [str(alone)]
     Posts(store).delete(CAROL, below)
     assert site.hget(f"post:{first}", "replies") is None
     lift(store)
-    assert site.hget(f"post:{first}", "replies") == "2"
+    assert site.hmget(f"post:{first}", "replies", "quotes") == ["2", "1"]
 
 
 def test_the_notice_of_a_follower_goes_with_the_account_also_when_the_numbers_follow_a_sanction_first(
