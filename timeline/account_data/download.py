@@ -97,6 +97,7 @@ FIELDS = {
         "language": LANGUAGE,
         "reply_to": OPTIONAL_ID,
         "quote": OPTIONAL_ID,
+        **dict.fromkeys(("reply_to_address", "quote_address"), OPTIONAL_TEXT),
         "texts": TEXTS,
         **MEDIA,
     },
@@ -166,8 +167,7 @@ def _types() -> list[str]:
 
 
 def _named(post: Line, field_name: str) -> NamedPost | None:
-    pid, address = post.get(field_name), post.get(f"{field_name}_address")
-    return None if pid is None else named(pid, address if isinstance(address, str) else "")
+    return named(post[field_name], post.get(f"{field_name}_address", "")) if field_name in post else None
 
 
 def _body(post: Line) -> str:
