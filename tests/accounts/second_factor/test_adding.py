@@ -92,6 +92,7 @@ def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
         f"otpauth://totp/Retwis:Alice?secret={shown}&issuer=Retwis"
     )
     assert re.search(r'<svg class="qr" viewBox="0 0 (\d+) \1" role="img" aria-label="[^"]+">', text)
+    assert 'name="code"' in text
     assert "style=" not in text
     assert "no-store" in page["Cache-Control"]
 
@@ -114,11 +115,13 @@ def test_a_process_that_dies_while_an_app_is_added_leaves_it_or_none(store, raw,
     assert not SecondFactors(store).take_code(1, SecondFactors(store).account(1)[1].totp, code)
 
 
-def test_it_is_removed_and_its_codes_open_nothing(client, raw, alices_app):
+def test_it_is_removed_and_its_codes_open_nothing(client, store, raw, alices_app):
     client.post("/settings/confirm/", {"code": alices_app.next_code()})
     assert client.get(REMOVE_APP).status_code == 405
     assert "The authenticator app was removed." in page_of(client.post(REMOVE_APP, follow=True))
     assert raw.keys("credentials:*") == []
+    alices_app.secret = "KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU"  # of another app, in the same half minute
+    assert SecondFactors(store).add_totp(1, alices_app.secret, alices_app.code())
 
 
 # ---- passkeys

@@ -59,6 +59,15 @@ def test_a_copied_passkey_is_refused(browser, raw, passkey, options):
     assert len(sessions(raw)) == 1
 
 
+def test_a_copy_of_before_a_passkey_was_added_is_refused(browser, store, raw, alice, options):
+    passkey = Authenticator()
+    passkey.counter = 7
+    passkey.add(store)
+    passkey.counter = 5
+    assert browser().post(URL, {"passkey": passkey.get(options())})["Location"].startswith("/login/")
+    assert sessions(raw) == []
+
+
 def test_a_passkey_that_does_not_count_serves_again_and_again(browser, store, raw, alice, options):
     passkey = Authenticator(counts=False)
     passkey.add(store)

@@ -110,7 +110,7 @@ def test_a_passkey_serves_too(browser, client, raw, passkey):
     assert len(sessions(raw)) == 1
 
 
-@pytest.mark.parametrize("code", ["", "123456", "12345", "x" * 5000, "0000-0000-0000-0000", "\0"])
+@pytest.mark.parametrize("code", ["", "[]", "123456", "12345", "x" * 5000, "0000-0000-0000-0000", "\0"])
 def test_everything_else_opens_nothing(raw, waiting, code):
     assert waiting.post(SECOND, {"code": code}).status_code == 422
     assert waiting.post(SECOND, {"passkey": code or "{}"}).status_code == 422
