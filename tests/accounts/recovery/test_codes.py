@@ -204,12 +204,19 @@ def test_the_codes_of_a_deleted_account_open_nothing(browser, store, alice, code
     assert browser().post(URL, form(codes[0])).status_code == 422
 
 
-def test_wrong_codes_are_limited_for_an_account_and_an_address(browser, settings, codes):
+def test_wrong_codes_are_limited_for_an_account_and_an_address(browser, raw, settings, codes):
     settings.THROTTLE = True
     for _ in range(10):
         assert browser().post(URL, form("wrong")).status_code == 422
     assert browser().post(URL, form(codes[0])).status_code == 429
+    assert raw.zcard("throttle:recovery:127.0.0.1") == 11  # of all accounts
     assert browser().post(URL, form(codes[0]), REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_passwords_that_ask_for_new_codes_are_limited(browser, raw, settings, alice):
+    settings.THROTTLE = True
+    browser(alice).post("/settings/recovery/", {"password": "wrong"})
+    assert raw.zcard("throttle:codes:1") == 1
 
 
 def test_the_login_page_leads_to_it_and_the_registration_page_says_what_nobody_can_do(browser, raw):

@@ -97,11 +97,13 @@ def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
     assert "no-store" in page["Cache-Control"]
 
 
-def test_a_key_is_of_one_session_and_nobody_makes_one(browser, store, raw, client, app):
+def test_a_key_is_of_one_session_and_some_minutes_and_nobody_makes_one(browser, store, raw, client, app, monkeypatch):
     app.secret, key = begin(client)
     other = browser(log_in(store))
     for text in (key, "x", ""):
         assert other.post(ADD_APP, {"key": text, "code": app.code()})["Location"] == ADD_APP
+    monkeypatch.setattr("accounts.second_factor.views.KEY_LIVES", -1)
+    assert client.post(ADD_APP, {"key": key, "code": app.code()})["Location"] == ADD_APP
     assert raw.hgetall("credentials:1") == {}
 
 
@@ -131,7 +133,7 @@ def test_a_passkey_is_created_after_the_password_with_a_name(client, raw):
     raw.hset("user:1", "name", 'Al"></form>')
     assert client.post(ADD_KEY, {"password": "wrong"}).status_code == 422
     options, passkey = options_in(client.post(ADD_KEY, {"password": PASSWORD})), Authenticator()
-    assert options["user"]["displayName"] == 'Al"></form>'
+    assert options["user"] == {"id": bytes_to_base64url(b"1"), "name": "Alice", "displayName": 'Al"></form>'}
     assert (options["attestation"], options["authenticatorSelection"]["residentKey"]) == ("none", "preferred")
     assert client.post(ADD_KEY, {"passkey": passkey.create(options), "name": "  My phone "}).status_code == 302
     [(field, value)] = raw.hgetall("credentials:1").items()
