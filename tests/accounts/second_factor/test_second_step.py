@@ -97,7 +97,9 @@ def test_a_recovery_code_serves_too_once(browser, store, raw, waiting):
 def test_a_passkey_serves_too(browser, client, raw, passkey):
     client.post(LOGIN, {"username": "alice", "password": PASSWORD})
     options = options_in(client.get(SECOND).content.decode())
+    named = [one["id"] for one in options["allowCredentials"]]  # a key that keeps no names finds its passkey by them
     answer = passkey.get(options)
+    assert named == [json.loads(answer)["id"]]
     assert client.post(SECOND, {"passkey": answer}).status_code == 302
     assert sessions(raw)[0].endswith("/password+passkey")
     again = browser()
