@@ -97,7 +97,7 @@ def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
     assert "no-store" in page["Cache-Control"]
 
 
-def test_a_key_is_of_one_session_and_some_minutes_and_nobody_makes_one(browser, store, raw, client, app, monkeypatch):
+def test_a_key_is_of_one_session_and_nobody_makes_one(browser, store, raw, client, app, monkeypatch):
     app.secret, key = begin(client)
     other = browser(log_in(store))
     for text in (key, "x", ""):
