@@ -10,7 +10,7 @@ from retwis_site.store.client import answer
 from tests.support.http.page_text import CANONICAL, post_ids, text_of, with_older
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from tests.support.stores.seam import before_part, each_moment
-from timeline.people import common
+from timeline.people import in_common
 from timeline.people.in_common import ask_members, compare
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
@@ -110,7 +110,7 @@ def test_a_first_visit_reads_at_once_what_it_compares_of_large_sets(browser, acq
     for uid in (1, 3):
         raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 400 + 10 * uid)})
     assert len(round_trips(lambda: browser(carol).get("/@alice/")).round_trips) == 3  # the process learns how many
-    common._compared.clear()
+    in_common._compared.clear()
     read, compared = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
     assert ["ZRANGE", "following:1", "0", "9999"] in [[*map(str, one)] for one in read.commands]
     assert {one[0] for one in compared.commands} == {"ZMSCORE"}
@@ -120,12 +120,12 @@ def test_a_first_visit_reads_at_once_what_it_compares_of_large_sets(browser, acq
 def test_a_first_visit_does_not_read_the_first_of_many_followers(browser, acquainted, bob, carol, raw, round_trips):
     raw.zadd("followers:1", {str(other): 1 for other in range(500, 700)})
     browser(carol).get("/@alice/")  # the process learns how many
-    common._compared.clear()
+    in_common._compared.clear()
     read, *_ = round_trips(lambda: browser(bob).get("/@alice/")).round_trips
     assert {one[1] for one in read.commands if one[0] == "ZRANGE"} >= {"followers:2", "following:1", "following:2"}
     assert "followers:1" not in {one[1] for one in read.commands if one[0] == "ZRANGE"}
     raw.zrem("followers:1", *map(str, range(500, 700)))
-    common._compared.clear()
+    in_common._compared.clear()
     assert "You and @Alice have 1 follower in common" in text_of(browser(carol).get("/@alice/"))
 
 
