@@ -59,7 +59,7 @@ def test_a_copied_passkey_is_refused(browser, raw, passkey, options):
     assert len(sessions(raw)) == 1
 
 
-def test_a_copy_of_before_a_passkey_was_added_is_refused(browser, store, raw, alice, options):
+def test_a_passkey_that_has_counted_less_than_when_it_was_added_is_refused(browser, store, raw, alice, options):
     passkey = Authenticator()
     passkey.counter = 7
     passkey.add(store)

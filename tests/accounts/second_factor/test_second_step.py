@@ -218,7 +218,8 @@ def test_no_code_of_the_site_opens_a_session_for_a_password_alone(store, alices_
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *(("totp", "not base32!"), ("totp", "1:not base32!")),
+        ("totp", "not base32!"),
+        ("totp", "1:not base32!"),
         ("passkey:b1", "[" * 9999),
         ("passkey:a", '{"name": "Phone", "key": "b2-_", "since": 1}'),  # no id has one letter
     ],

@@ -334,7 +334,7 @@ def test_a_pipe_with_a_name_is_read_like_standard_input(raw, tmp_path, settings)
     settings.VAR_DIR = tmp_path / "var"
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(site_file([person(1, "alice")]),))
+    writer = threading.Thread(target=pipe.write_bytes, args=(site_file([person(1, "alice")]),), daemon=True)
     writer.start()
     import_(pipe)
     writer.join()

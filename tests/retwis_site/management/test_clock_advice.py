@@ -65,7 +65,7 @@ def test_doctor_compares_the_clock_of_this_machine_with_that_of_the_store(store,
     assert f"{words} the server's" in advice(capsys)["retwis.W022"]
 
 
-def test_an_answer_that_came_late_says_nothing_of_clocks():
+def test_no_clock_is_called_wrong_for_a_late_answer_or_five_seconds_or_without_the_servers_time():
     info = {"server_time_usec": 1_000_000_000_000_000}  # at the second 10**9
     assert [*server_advice._other_clock(info, 10**9 - 60, 10**9 + 60)] == []
     assert [*server_advice._other_clock(info, 10**9 + 5, 10**9 + 5)] == []

@@ -36,7 +36,7 @@ def test_a_compressed_file_is_read_like_one_that_is_not(raw, alice, tmp_path, pa
 def test_a_pipe_with_a_name_is_read_like_a_file(raw, alice, tmp_path, var):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(FILE,))
+    writer = threading.Thread(target=pipe.write_bytes, args=(FILE,), daemon=True)
     writer.start()
     import_account(pipe)
     writer.join()

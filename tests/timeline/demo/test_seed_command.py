@@ -58,13 +58,13 @@ def test_a_store_with_users_is_refused(raw, alice):
 
 
 def test_of_two_seedings_at_once_one_writes_and_the_other_is_refused(raw, monkeypatch):
-    after_the_look = seeding.begin
+    begin = seeding.begin
 
     def other_seeds_first(store):
-        monkeypatch.setattr(seeding, "begin", after_the_look)
+        monkeypatch.setattr(seeding, "begin", begin)
         seed("--seed=2", users=5, posts=9, follows=1)
         written.update(everything(raw))
-        return seeding.begin(store)
+        return begin(store)
 
     written = {}
     monkeypatch.setattr(seeding, "begin", other_seeds_first)

@@ -186,11 +186,11 @@ def test_what_is_written_is_not_kept(raw, monkeypatch):
     def references(contents):
         return [sys.getrefcount(one) for one in contents]
 
-    [alone] = references([{}])
+    [of_this_test] = references([{}])  # the list, the loop and the call
 
     def write(store, run, batch):
         written.extend(content for _, content in batch)
-        kept.append(sum(references(written)) - len(written) * alone)
+        kept.append(sum(references(written)) - len(written) * of_this_test)
 
     monkeypatch.setattr(seeding, "BATCH", 20)
     monkeypatch.setattr(seeding, "write", write)
