@@ -35,8 +35,8 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """A process may begin without standard input, output or errors (`>&-`): each leads nowhere then. Python has None for
-    it, and the next file or socket would get its number, and what a server or a decoder prints."""  # noqa: E501
+    """Lead standard input, output or errors nowhere where the process began without them (`>&-`). Python has None for
+    a closed stream, and the next file or socket gets its number, and with it what a server or a decoder prints."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)

@@ -253,7 +253,7 @@ def _write_pictures(writes: Writes, lines: Sequence[Line]) -> None:
         writes.zadd(keys.media_sizes(), {digest: line["bytes"]})
 
 
-DESCRIBED = {  # as `described`; files of before lack the last ones
+DESCRIBED = {  # as `described`; older files lack the last ones
     **dict.fromkeys(("width", "height", "bytes"), NUMBER),
     "sizes": TEXT,
     **dict.fromkeys(("look", "blurhash"), OPTIONAL_TEXT),
