@@ -151,7 +151,7 @@ def read_env_file(path: str) -> set[str]:
 def _is_read_differently(line: str, value: str, given: str | None) -> bool:
     """Whether the environment has another value, of the same characters: that of a unit's EnvironmentFile=, which
     takes a comment behind a value for a part of it. The site's web processes would differ from its commands."""
-    if given is None or given == value:
+    if given is None or "".join(given.split()) == "".join(value.split()):
         return False
     written = line.partition("=")[2]
     return _NOT_KEPT.sub("", given) == _NOT_KEPT.sub("", written)

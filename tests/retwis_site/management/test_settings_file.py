@@ -42,6 +42,12 @@ def test_a_variable_of_the_environment_wins_also_an_empty_one(tmp_path, written)
     assert settings_with(tmp_path, RETWIS_ENV_FILE=path, PORT="7", REDIS_KEY_PREFIX="").stdout == "7  s\n"
 
 
+def test_a_variable_of_the_environment_wins_also_with_other_white_space(tmp_path, written):
+    """It was taken for what systemd makes of the line, and nothing began."""
+    path = written("REDIS_KEY_PREFIX='my club:'\nSECRET_KEY=s\n")
+    assert settings_with(tmp_path, RETWIS_ENV_FILE=path, REDIS_KEY_PREFIX="myclub:").stdout == "8000 myclub: s\n"
+
+
 def test_without_the_variable_no_file_is_read(tmp_path, written):
     written("PORT=9000\n")
     assert settings_with(tmp_path, SECRET_KEY="s").stdout == "8000  s\n"
