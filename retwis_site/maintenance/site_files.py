@@ -226,7 +226,7 @@ def refuse_what_is_no_site(store: Store) -> None:
     """Raises NotDone for a store without users, for one that must be adopted first, and for an unfinished copy."""
     state = examine(store)
     if state is StoreState.UNFINISHED:
-        raise NotDone("The store holds an unfinished copy or import. Run that again, and then this.")
+        raise NotDone("The store holds an unfinished copy or import, or a seeding. Run that again, and then this.")
     if state is StoreState.EMPTY:
         raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
     if state is StoreState.FOREIGN:

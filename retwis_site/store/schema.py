@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
-UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy or restore has ended
+UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy, restore or seeding has ended
 SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
 MISSING = -2  # what TTL answers without the key
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
@@ -42,7 +42,7 @@ class StoreState(Enum):
     OLDER = auto()  # an older version of the site has written it: `manage.py db upgrade`
     NEWER = auto()  # a newer version of the site has written it
     FOREIGN = auto()  # the official Retwis has written it, and `manage.py adopt` has not finished
-    UNFINISHED = auto()  # an import, copy or restore was killed, or is under way
+    UNFINISHED = auto()  # an import, copy, restore or seeding was killed, or is under way
 
 
 class NewerSchema(StoreError):
@@ -178,8 +178,8 @@ class Gate:
             )
         elif state is StoreState.UNFINISHED:
             raise NotFilled(
-                "the store has a part of a site: an import, a copy or a restore into it has not ended. Run that again, "
-                "or set REDIS_URL to another store"
+                "the store has a part of a site: an import, a copy, a restore or a seeding has not ended. Run that "
+                "again, or set REDIS_URL to another store"
             )
         elif self.is_foreign and not READS.issuperset(commands):
             raise NotAdopted

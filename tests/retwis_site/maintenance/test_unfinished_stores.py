@@ -1,4 +1,4 @@
-"""A store with a part of a site, which a killed import, copy or restore has left: nothing but that run may use it."""
+"""A store with a part of a site, which a killed import, copy, restore or seeding left: only that run may use it."""
 
 import pytest
 

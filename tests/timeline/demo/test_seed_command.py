@@ -111,7 +111,7 @@ def test_a_seeding_fails_when_the_store_has_lost_its_beginning(raw, monkeypatch)
 def test_no_other_command_works_on_a_store_that_is_being_seeded(raw, monkeypatch, command):
     def from_another_process():
         connect.cache_clear()  # with its gate
-        refuses("has not ended", *command)
+        refuses("a seeding has not ended", *command)
 
     in_the_middle(monkeypatch, from_another_process)
     seed()

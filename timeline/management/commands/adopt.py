@@ -20,8 +20,8 @@ NOT_FOREIGN = {
     StoreState.OURS: "There is nothing to adopt: the store is this site's. If the search lacks posts, `doctor` says "
     "so.",
     StoreState.OLDER: "An older version of this site has written the store. Run: manage.py db upgrade",
-    StoreState.UNFINISHED: "The store has a part of a site: an import, a copy or a restore has not ended. Run that "
-    "again.",
+    StoreState.UNFINISHED: "The store has a part of a site: an import, a copy, a restore or a seeding has not "
+    "ended. Run that again.",
     StoreState.NEWER: "A newer version of this site has written the store. Install that version.",
 }
 
