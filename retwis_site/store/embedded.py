@@ -219,7 +219,8 @@ def _end_lost(recorded: int | None) -> None:
     them."""
     for pid in _used - {recorded}:
         if is_embedded_server(pid):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may just have ended by itself
+                os.kill(pid, signal.SIGKILL)
             _reap(pid)
         _used.discard(pid)
 
