@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from tests.support.deploy.machine import Machine
+from tests.support.people import NEW_PASSWORD
 from tests.support.processes.processes import wait_until
 from tests.support.texts import guides
 
@@ -18,9 +19,9 @@ def machine():
         yield machine
 
 
-def manage(machine, *arguments):
+def manage(machine, *arguments, typed=None):
     command = machine.command(" ".join(["/opt/retwis/venv/bin/retwis", *arguments]))
-    return subprocess.run(command, env=machine.environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=machine.environment(), input=typed, capture_output=True, text=True, check=False)
 
 
 def test_the_server_listens_on_a_file_alone_which_its_group_may_open(machine):
@@ -53,10 +54,12 @@ def test_a_damaged_file_is_cut_at_the_damage_and_the_site_is_sound_again():
     machine = Machine()
     with machine.store() as raw:
         assert manage(machine, "seed", "--users", "3", "--posts", "30", "--follows", "1").returncode == 0
-        posts = int(raw.get("next_post_id"))
-    [file] = machine.path("var/lib/redis/appendonlydir").glob("*.incr.aof")
+        [file] = machine.path("var/lib/redis/appendonlydir").glob("*.incr.aof")
+        seeded = file.stat().st_size  # a part of a seeding would be removed by the next one
+        assert manage(machine, "user", "create", "dora", typed=f"{NEW_PASSWORD}\n").returncode == 0
+        users = int(raw.get("next_user_id"))
     data = file.read_bytes()
-    place = data.index(b"\r\n*", len(data) * 3 // 4) + 2  # where a command begins
+    place = data.index(b"\r\n*", (seeded + len(data)) // 2) + 2  # where a command begins
     file.write_bytes(data[:place] + b"\0" * 512 + data[place + 512 :])
     damaged = file.stat().st_size
     with machine.running(["redis-server", f"{machine.folder}/etc/redis/redis.conf"], "redis") as refused:
@@ -70,7 +73,8 @@ def test_a_damaged_file_is_cut_at_the_damage_and_the_site_is_sound_again():
     size, sound = map(int, re.findall(r"size=(\d+), ok_up_to=(\d+)", printed[0])[-1])  # the files in their order
     assert size == damaged > sound == file.stat().st_size
     with machine.store() as raw:
-        assert 0 < int(raw.get("next_post_id")) <= posts
+        assert (raw.get("next_post_id"), users) == ("30", 4)
+        assert 3 <= int(raw.get("next_user_id")) <= users
         assert manage(machine, "doctor", "--fix").returncode == 0
         assert manage(machine, "doctor").returncode == 0
 
