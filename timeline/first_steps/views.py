@@ -66,8 +66,8 @@ def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
 
 
 def follow_tags(store: Store, me: int, tags: Sequence[str]) -> None:
-    """Let `me` follow these folded tags, without those that no post ever had, as many as may be followed. One round
-    trip for each, and those of `TagFollows.follow`."""
+    """Let `me` follow these folded tags, without those that no post ever had, as many as may be followed. For each
+    tag one round trip, and the round trips of `TagFollows.follow`."""
     for tag in tags:
         try:
             found = chosen_tag(store, me, tag)
