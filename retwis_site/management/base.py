@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from math import inf
 from time import monotonic
+from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
@@ -27,6 +28,7 @@ from retwis_site.store import embedded
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import topology
+from retwis_site.store.connection.transport import raise_when_packed
 from retwis_site.store.embedded import EmbeddedServerError
 
 T = TypeVar("T")
@@ -45,12 +47,10 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     try:
         require_right_settings()
         announce(f"Store: {topology.described()}")
-        with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
+        with _signals_exit(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
     except (NotDone, StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
 
 
 def announcer(command: BaseCommand, verbosity: int) -> Callable[[str], object]:
@@ -146,16 +146,23 @@ def _progress_bar() -> Progress:
 
 
 @contextmanager
-def _sigterm_exits() -> Iterator[None]:
-    """Make SIGTERM raise SystemExit, so that the command stops its embedded server before it ends."""
+def _signals_exit() -> Iterator[None]:
+    """Make SIGTERM and Ctrl-C raise SystemExit, so that the command stops its embedded server before it ends. Ctrl-C
+    does not end a command that ignores it, as behind `nohup` or `&`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    ending = [signal.SIGTERM, *([] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGINT])]
+    before = {one: signal.signal(one, _exit) for one in ending}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    raise_when_packed(SystemExit(128 + number), frame)
 
 
 class _Options(BaseCommand):

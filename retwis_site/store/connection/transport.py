@@ -6,10 +6,12 @@ have already arrived are read from hiredis directly, without redis-py.
 """
 
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from types import FrameType
 from typing import Any, Protocol
 
 import redis
@@ -164,6 +166,9 @@ class BorrowedConnection:
         try:
             self.write(queued)
             return self.read(queued)
+        except BaseException:  # a signal's may come between the two
+            self.cut()
+            raise
         finally:
             self.give_back()
 
@@ -249,6 +254,25 @@ class _WatchedConnection(BorrowedConnection):
             recorder.add_bytes(received=counted.received)
             if parser._sock is counted:  # else the connection was cut
                 parser._sock = socket
+
+
+def raise_when_packed(error: BaseException, frame: FrameType | None) -> None:
+    """Raise an error from a signal's handler, which got this frame. While the frame packs commands, it is raised there
+    later, at the next step of Python.
+
+    hiredis 3.5.0 does not look whether a handler has raised while it made the text of a number, and the process would
+    end with a segmentation fault. A trace function runs between two steps only.
+    """
+    if frame is None or frame.f_code is not BorrowedConnection._packed.__code__:
+        raise error
+
+    def step(*_: object) -> None:
+        sys.settrace(None)
+        frame.f_trace = None
+        raise error
+
+    frame.f_trace = step
+    sys.settrace(lambda *_: None)  # without one, no frame is traced
 
 
 def borrow(client: "redis.Redis", before_first: BeforeFirst = None) -> BorrowedConnection:

@@ -252,3 +252,27 @@ def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sen
             seeding.kill()
             if (left := embedded.recorded_pid()) is not None and embedded.is_embedded_server(left):
                 os.kill(left, signal.SIGKILL)
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_signal_ends_a_command_also_while_it_sends_numbers():
+    """hiredis crashes when a handler raises while it packs one. Replies that were not read are nobody's. The timer has
+    the handler of SIGTERM."""
+    code = """
+import signal
+from retwis_site.management.base import running_store
+numbers = [(("ZADD", "throttle:post:1", *range(400)), {})]
+for _ in range(100):
+    try:
+        with running_store(lambda line: None) as store:
+            store.transport.exchange(numbers)
+            assert store.transport.exchange([(("ZCARD", "throttle:post:1"), {})]) == [200]
+            signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGTERM))
+            signal.setitimer(signal.ITIMER_REAL, 0.0005)
+            while True:
+                store.transport.exchange(numbers)
+    except SystemExit as end:
+        assert end.code == 128 + signal.SIGALRM
+"""
+    in_a_process(code, REDIS_URL=settings.REDIS_URL, DJANGO_SETTINGS_MODULE="retwis_site.settings")
