@@ -31,7 +31,6 @@ from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import error_page, origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 
 # ---- The consent of a user
 
@@ -59,7 +58,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
         return guards.confirm_first(request)
     form = _password_form(request, me)
     if "allow" in request.POST and (form is None or form.is_valid()):
-        RateLimits(connect()).count(CONSENTS, str(me.uid))
+        CONSENTS.count(connect(), me.uid)
         guards.log_account_event(request, "allowed an app", me)
         return _sent_back(request, grant, granting)
     return _consent_page(request, grant, form)
@@ -140,7 +139,7 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
 @guards.never_store
 def token(request: RetwisRequest) -> HttpResponse:
     """A token for a code, or for no user. Errors are `{error, error_description}`."""
-    RateLimits(connect()).count(NEW_TOKENS, client_address(request))
+    NEW_TOKENS.count(connect(), client_address(request))
     return answer_of(request, server.create_token_response)
 
 
@@ -200,7 +199,7 @@ def apps(request: RetwisRequest) -> HttpResponse:
         known = Apps(connect()).find_all({token.app for token in found})
         rows = [_row(token, known.get(token.app), active_language()) for token in found]
         return form_page(request, "accounts/apps/apps.html", {"rows": rows})
-    RateLimits(connect()).count(CONSENTS, str(me.uid))
+    CONSENTS.count(connect(), me.uid)
     which = request.POST.get("revoke", "")
     Tokens(connect()).end_some(me.uid, lambda token: which in (ALL, _number(token)))
     guards.log_account_event(request, "removed an app", me)

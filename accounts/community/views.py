@@ -33,7 +33,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import error_page, kept_fields, origin_of
 from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import parse_number
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits
 
@@ -141,7 +141,7 @@ def appeal(request: RetwisRequest) -> HttpResponse:
     form = AppealForm(typed(request))
     if not form.is_valid():
         return appeal_page(request, uid, form, token=token)
-    RateLimits(connect()).count(APPEALS, str(uid))
+    APPEALS.count(connect(), uid)
     try:
         Sanctions(connect()).appeal(uid, form.cleaned_data["text"], request.POST.get("imposed"))
     except Refused as refusal:
@@ -189,7 +189,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
         context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota, "form": form}
         context["is_closed"] = is_closed
         return form_page(request, "accounts/community/joining/invites.html", context)
-    RateLimits(connect()).count(INVITATIONS, str(me.uid))
+    INVITATIONS.count(connect(), me.uid)
     if code := request.POST.get("revoke", ""):
         invitations.revoke(me.uid, code)
         return done(request, _("The invitation was revoked."), "invites")
@@ -211,7 +211,7 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
     form = AnswerForm(typed(request))
     if not form.is_valid():
         return _joining_page(request, form)
-    RateLimits(connect()).count(ANSWERS, str(me.uid))
+    ANSWERS.count(connect(), me.uid)
     given, answers = form.cleaned_data, Answers(connect())
     if given["answer"] == "approve":
         is_done = answers.approve(given["username"], given["at"], me.uid)
@@ -383,8 +383,8 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
 def keep_dismissed(me: User, name: str) -> bool:
     """The announcement that stands now is not shown to this account again. False, and nothing changes, when it has
     another name: to note that of an old one would show the present one again. Round trips: one, and those of
-    `RateLimits.count` and of `Users.write`. Raises TooOften."""
-    RateLimits(connect()).count(DISMISSALS, str(me.uid))
+    `Limit.count` and of `Users.write`. Raises TooOften."""
+    DISMISSALS.count(connect(), me.uid)
     site = answer(connect(), ask_stored_site)  # not a cached one: another process may have shown a newer one
     stands = bool(site.announcement) and name == name_of_announcement(site)
     if stands:
@@ -409,7 +409,7 @@ def edit(request: RetwisRequest, me: User) -> HttpResponse:
         form.refuse_unseen(present)
     if not form.is_valid():
         return form_page(request, "accounts/community/site/edit.html", {"form": form})
-    RateLimits(connect()).count(SITE_CHANGES, str(me.uid))
+    SITE_CHANGES.count(connect(), me.uid)
     change_site(connect(), form.texts(), by=me.uid)
     response = done(request, _("Site settings saved."), "edit_site")
     cookies.keep(response, SITE_CHANGED, "1", SECONDS)

@@ -23,7 +23,7 @@ from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository, answers, for_each, handles
 from retwis_site.store.ids import nonce, note_bad, parse_number, stored_id, stored_time
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Result
 
 # ---- How much memory pictures take: a sorted set has the bytes of each. To add them up would take longer with each
@@ -178,7 +178,7 @@ class Pictures(Repository):
     def upload(self, uid: int, content: bytes, shape: Shape) -> Decoded:
         """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
         Raises PictureRefused of each kind, TooOften."""
-        RateLimits(self._store).count(UPLOADS, str(uid))
+        UPLOADS.count(self._store, uid)
         return self.take(uid, content, shape)
 
     def take(self, uid: int, content: bytes, shape: Shape) -> Decoded:

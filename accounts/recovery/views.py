@@ -26,7 +26,6 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import answer, connect
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 
 # ---- Forms of the recovery of an account.
@@ -73,15 +72,15 @@ def recover(request: RetwisRequest) -> HttpResponse:
 def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
     """The user of this name, when the code is one of theirs. At most six round trips. Raises TooOften,
     SuspendedLogin."""
-    limits, address = RateLimits(connect()), client_address(request)
+    address = client_address(request)
     subject = login_subject(name, address)
-    limits.count(RECOVERIES, address)
-    limits.count(CODES, subject)
+    RECOVERIES.count(connect(), address)
+    CODES.count(connect(), subject)
     user = RecoveryCodes(connect()).owner(Users(connect()).find_typed(name) or 0, code)
     if user is None:
         logger.warning("wrong name or recovery code from %s, counted as %s", address, subject)
         return None
-    limits.forget(CODES, subject)
+    CODES.forget(connect(), subject)
     return user
 
 
@@ -95,7 +94,7 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
         return form_page(request, "accounts/recovery/ended.html", {}, status=410)
     form = NewPasswordForm(typed(request), username=user.username)
     if form.is_bound:
-        RateLimits(connect()).count(RECOVERIES, client_address(request))
+        RECOVERIES.count(connect(), client_address(request))
     if not form.is_valid():
         context = {"form": form, "owner": user, "has_factor": answer(connect(), ask_has_factor, user.uid)}
         return form_page(request, "accounts/recovery/reset.html", context)
@@ -135,7 +134,7 @@ def recovery(request: RetwisRequest) -> HttpResponse:
     is_new = not left and here is not None and here.since > time.time() - JUST_NOW
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
-        RateLimits(connect()).count(NEW_CODES, str(me.uid))
+        NEW_CODES.count(connect(), me.uid)
     if not (form.is_bound and is_new) and not form.is_valid():
         context = {"form": form, "left": left, "has_factor": has_factor, "is_new": is_new, "next": after}
         return form_page(request, "accounts/recovery/recovery.html", context)

@@ -34,7 +34,6 @@ from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 
 # ---- Forms
 
@@ -98,12 +97,12 @@ class FactorQuestion(NamedTuple):
 def _answered(request: RetwisRequest, question: FactorQuestion, form: FactorForm) -> Way | None:
     """With which factor the form answers; None for a wrong one, of which the form says so then. At most eight round
     trips. Raises TooOften."""
-    limits, address = RateLimits(connect()), client_address(request)
-    limits.count(FROM_ADDRESS, address)
-    limits.count(FACTORS, str(question.uid))
+    address = client_address(request)
+    FROM_ADDRESS.count(connect(), address)
+    FACTORS.count(connect(), question.uid)
     way = _taken(request, question, form.cleaned_data["code"], form.cleaned_data["passkey"])
     if way is not None:
-        limits.forget(FACTORS, str(question.uid))
+        FACTORS.forget(connect(), question.uid)
         return way
     logger.warning("wrong second factor of user %d from %s", question.uid, address)
     if form.cleaned_data["passkey"]:
@@ -189,7 +188,7 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
         options = passkeys.options_to_show(origin_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
     after, answer = guards.page_after(request), request.POST.get("passkey", "")
-    RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
+    FROM_ADDRESS.count(connect(), client_address(request))
     uid = passkeys.claimed(answer)
     stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())
     if not uid or stored is None or not _took_passkey(request, FactorQuestion(uid, factors, asked), answer):
@@ -255,7 +254,7 @@ def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
         title = _("Set up an authenticator app")
         says = _("Any app for codes works, and so do most password managers. First type your password.")
         return _after_password(request, me, title, says, _show_key)
-    RateLimits(connect()).count(CHANGES, str(me.uid))
+    CHANGES.count(connect(), me.uid)
     secret = _key_in(request)
     if secret is None:
         return not_done(request, _("Too much time has passed. Begin again."), "add_totp")
@@ -317,7 +316,7 @@ def _key_in(request: RetwisRequest) -> str | None:
 @guards.change
 @guards.sudo_required
 def remove_totp(request: RetwisRequest, me: User) -> HttpResponse:
-    RateLimits(connect()).count(CHANGES, str(me.uid))
+    CHANGES.count(connect(), me.uid)
     SecondFactors(connect()).remove_totp(me.uid)
     guards.log_account_event(request, "removed the authenticator app", me)
     return done(request, _("The authenticator app was removed."), "security")
@@ -331,7 +330,7 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
         title = _("Add a passkey")
         says = _("First type your password. Then your browser asks where to keep the passkey.")
         return _after_password(request, me, title, says, _ask_for_new_passkey)
-    RateLimits(connect()).count(CHANGES, str(me.uid))
+    CHANGES.count(connect(), me.uid)
     form = NewPasskeyForm(typed(request))
     name = form.cleaned_data["name"] if form.is_valid() else ""
     try:
@@ -369,7 +368,7 @@ def _name_of(request: RetwisRequest) -> str:
 @guards.sudo_required
 def remove_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     """Remove the passkey with the id in the field `passkey`."""
-    RateLimits(connect()).count(CHANGES, str(me.uid))
+    CHANGES.count(connect(), me.uid)
     SecondFactors(connect()).remove_passkey(me.uid, request.POST.get("passkey", ""))
     guards.log_account_event(request, "removed a passkey", me)
     return done(request, _("The passkey was removed."), "security")
@@ -381,7 +380,7 @@ def _after_password(
     """Asks for the current password, and goes on with the right one."""
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
-        RateLimits(connect()).count(CHANGES, str(me.uid))
+        CHANGES.count(connect(), me.uid)
     if form.is_valid():
         return go_on(request, me)
     return form_page(request, "accounts/second_factor/add.html", {"form": form, "title": title, "says": says})

@@ -37,7 +37,7 @@ from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, lasting_origin, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits
 
@@ -337,7 +337,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     if form.is_bound:
         form.upload(me, request.FILES)
     if form.is_valid():
-        RateLimits(connect()).count(EDITS, str(me.uid))
+        EDITS.count(connect(), me.uid)
     if not form.is_valid() or not form.save_pictures(me, stored):
         context = {"form": form, "swatches": form.swatches(me), "pictures": form.picture_rows(me, stored)}
         return form_page(request, "accounts/settings/settings.html", context)
@@ -354,7 +354,7 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
     form = PasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
-        RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
+        PASSWORD_FORMS.count(connect(), me.uid)
     if not form.is_valid() or form.verified is None:
         return form_page(request, "accounts/settings/password.html", {"form": form})
     new, present = make_password(form.cleaned_data["password1"]), form.verified.generation
@@ -372,7 +372,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
-        RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
+        PASSWORD_FORMS.count(connect(), me.uid)
     context: dict[str, object] = {"form": form}
     if form.is_valid() and request.viewer.checked.role is not Role.MEMBER:
         try:
@@ -462,7 +462,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
         is_shared = not any(row.is_here for row in listed)
         context = {"rows": listed, "has_others": has_others, "is_shared": is_shared}
         return form_page(request, "accounts/settings/sessions/sessions.html", context)
-    RateLimits(connect()).count(LOGGED_OUT, str(me.uid))
+    LOGGED_OUT.count(connect(), me.uid)
     which = request.POST.get("end", "")
     if which == OTHERS:
         here = next((session for session in found if session.secret == request.viewer.secret), None)
@@ -511,7 +511,7 @@ def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
     """Asks first; a POST ends every session, also that of this browser."""
     if request.method != "POST":
         return form_page(request, "accounts/settings/sessions/everywhere.html", {})
-    RateLimits(connect()).count(LOGGED_OUT, str(me.uid))
+    LOGGED_OUT.count(connect(), me.uid)
     Sessions(connect()).end_all(me.uid)
     guards.log_account_event(request, "logged out everywhere", me)
     return guards.logged_out(request, _("You are logged out on all your devices."))

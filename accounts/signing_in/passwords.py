@@ -31,7 +31,7 @@ from retwis_site.identity import ask_site
 from retwis_site.server.processes import run_anywhere
 from retwis_site.store.client import answer, connect
 from retwis_site.store.ids import digest_of
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 from retwis_site.store.schema import NotAdopted
 
 T = TypeVar("T")
@@ -188,21 +188,20 @@ class RedisBackend:
         """
         if request is None:
             return self._verified(username, password)
-        limits = RateLimits(connect())
         address = client_address(request)
         subject = login_subject(username, address)
-        limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
-        limits.count(LOGINS, subject)
+        ATTEMPTS.count(connect(), address)  # first: a right password that it refuses must not count as a wrong one
+        LOGINS.count(connect(), subject)
         try:
             verified = self._verified(username, password)
         except SuspendedLogin:
-            limits.forget(LOGINS, subject)
+            LOGINS.forget(connect(), subject)
             raise
         if verified is None:
             # The name is not logged: people type their password into its field by mistake.
             logger.warning("wrong name or password from %s, counted as %s", address, subject)
             return None
-        limits.forget(LOGINS, subject)
+        LOGINS.forget(connect(), subject)
         return verified
 
     def _verified(self, username: str, password: str) -> Verified | None:

@@ -20,7 +20,6 @@ from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.pages import error_page
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 
 
 @guards.open_to_frozen
@@ -56,7 +55,7 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error("username", str(refusal))
     if form.is_valid():
-        RateLimits(connect()).count(REGISTRATIONS, client_address(request))
+        REGISTRATIONS.count(connect(), client_address(request))
         given = form.cleaned_data
         try:
             password = make_password(given["password1"])

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, answer
+from retwis_site.store.client import Pipe, Store, answer
 from retwis_site.store.ids import integer, nonce
 from retwis_site.store.replies import Result
 from retwis_site.store.snowflake import STEP
@@ -25,7 +25,8 @@ from retwis_site.store.snowflake import STEP
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `times` actions in `seconds`."""
+    """At most `times` actions in `seconds`, of each `who`: a uid, an address, or what else an action is counted by.
+    With THROTTLE=0 it counts nothing."""
 
     name: str  # part of the key
     times: int
@@ -47,6 +48,41 @@ class Limit:
         """The error for who may try again in so many seconds; at least one."""
         return TooOften(f"{self.allowed} {self.what}", self.refusal(), max(1, seconds))
 
+    def count(self, store: Store, who: int | str) -> None:
+        """Count an action of `who`. One round trip; two when the limit is exceeded. Raises TooOften; then the
+        action does not count.
+
+        Call it before the action, so that simultaneous actions cannot all pass.
+        """
+        answer(store, self.ask_count, who)
+
+    def ask_count(self, pipe: Pipe, who: int | str) -> Result[None]:
+        """As `count`, in the round trip of other reads: its value must be read before they are used, and raises
+        TooOften. Then the same pipe has taken the action back."""
+        if not settings.THROTTLE or is_trusted(str(who)):
+            return Result(lambda: None)
+        key, member, now = keys.throttle(self.name, who), nonce(), int(time.time())
+        pipe.zremrangebyscore(key, "-inf", str(now - self.seconds))
+        pipe.zadd(key, {member: now})
+        pipe.expire(key, self.seconds)
+        times = pipe.zcount(key, "-inf", str(now + STEP))  # not what a clock that was ahead has counted
+        first = pipe.zrange_withscores(key, 0, 0)
+
+        def read() -> None:
+            if times.value <= self.allowed:
+                return
+            pipe.zrem(key, member)
+            pipe.execute()
+            oldest = min([now, *(integer(score) for _, score in first.value)])  # all may be forgotten meanwhile
+            raise self.exceeded(oldest + self.seconds - now)
+
+        return Result(read)
+
+    def forget(self, store: Store, who: int | str) -> None:
+        """Forget all counted actions of `who`. One round trip."""
+        if settings.THROTTLE:
+            store.unlink(keys.throttle(self.name, who))
+
 
 @lru_cache(maxsize=4096)
 def is_trusted(who: str) -> bool:
@@ -58,41 +94,3 @@ def is_trusted(who: str) -> bool:
     except ValueError:  # a user, or an account with an address
         return False
     return any(network.version == one.version and network.subnet_of(one) for one in settings.TRUSTED_NETWORKS)
-
-
-class RateLimits(Repository):
-    """Counts actions. With THROTTLE=0 it counts nothing."""
-
-    def count(self, limit: Limit, who: str) -> None:
-        """Count an action of `who`. One round trip; two when the limit is exceeded. Raises TooOften; then the
-        action does not count.
-
-        Call it before the action, so that simultaneous actions cannot all pass.
-        """
-        answer(self._store, self.ask_count, limit, who)
-
-    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Result[None]:
-        """As `count`, in the round trip of other reads: its value must be read before they are used, and raises
-        TooOften."""
-        if not settings.THROTTLE or is_trusted(who):
-            return Result(lambda: None)
-        key, member, now = keys.throttle(limit.name, who), nonce(), int(time.time())
-        pipe.zremrangebyscore(key, "-inf", str(now - limit.seconds))
-        pipe.zadd(key, {member: now})
-        pipe.expire(key, limit.seconds)
-        times = pipe.zcount(key, "-inf", str(now + STEP))  # not what a clock that was ahead has counted
-        first = pipe.zrange_withscores(key, 0, 0)
-
-        def read() -> None:
-            if times.value <= limit.allowed:
-                return
-            self._store.zrem(key, member)
-            oldest = min([now, *(integer(score) for _, score in first.value)])  # all may be forgotten meanwhile
-            raise limit.exceeded(oldest + limit.seconds - now)
-
-        return Result(read)
-
-    def forget(self, limit: Limit, who: str) -> None:
-        """Forget all counted actions of `who`. One round trip."""
-        if settings.THROTTLE:
-            self._store.unlink(keys.throttle(limit.name, who))

@@ -13,7 +13,6 @@ from accounts.users.entities import User
 from retwis_site.exceptions import NoRoom
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.account_data.download import CONTENT_TYPE, export, file_name
 from timeline.account_data.feature import DOWNLOADS
 
@@ -26,12 +25,12 @@ def download(request: RetwisRequest, me: User) -> FileResponse:
     disk gives an error page. What a full disk refuses does not count. HEAD only gives the headers."""
     file: IO[bytes] | tuple[()] = ()
     if request.method != "HEAD":
-        RateLimits(connect()).count(DOWNLOADS, str(me.uid))
+        DOWNLOADS.count(connect(), me.uid)
         origin = origin_of(request)
         try:
             file = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
         except NoRoom:
-            RateLimits(connect()).forget(DOWNLOADS, str(me.uid))
+            DOWNLOADS.forget(connect(), me.uid)
             raise
     return FileResponse(
         file,

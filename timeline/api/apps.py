@@ -21,7 +21,6 @@ from accounts.users.names import in_one_line
 from retwis_site.http.apps import Forbidden, Invalid, bearer_of
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint
 
 LONGEST_NAME = 60  # characters
@@ -47,7 +46,7 @@ def register_app(call: Call) -> dict[str, Any]:
     if not set(SCOPES).issuperset(scopes):
         raise Invalid("Scopes doesn't match configured on the server")
     store = connect()
-    RateLimits(store).count(APPS, client_address(call.request))
+    APPS.count(store, client_address(call.request))
     app, secret = Apps(store).register(name, website, uris, scopes)
     return {**_application(app), "client_id": app.id, "client_secret": secret, "client_secret_expires_at": 0}
 
@@ -130,7 +129,7 @@ def register_person(call: Call) -> dict[str, Any]:
     name, why = given["username"], given.get("why", "")
     try:
         joining.check_name(name)  # such a refusal counts for no limit, and costs no hash
-        RateLimits(connect()).count(REGISTRATIONS, client_address(call.request))
+        REGISTRATIONS.count(connect(), client_address(call.request))
         user = joining.join(site.registration, name, make_password(given["password1"]), why, code)
     except Refused as refused:
         error = "ERR_TAKEN" if isinstance(refused, NameTaken) else "ERR_RESERVED"

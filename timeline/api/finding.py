@@ -15,7 +15,6 @@ from retwis_site.exceptions import NothingToShow
 from retwis_site.http.apps import Invalid
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, address_of_tag
@@ -74,7 +73,7 @@ def follow_tag(call: Call) -> object:
     me, [chosen] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
     if not chosen.may_be_followed:
         raise Invalid(too_many_tags())
-    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    FOLLOWS.count(connect(), me.uid)
     TagFollows(connect()).follow(me.uid, name)
     return tag_of(call.origin, chosen.tag, following=True)
 

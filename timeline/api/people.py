@@ -25,7 +25,6 @@ from retwis_site.rendering.pages import lasting_origin
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, answer, connect
 from retwis_site.store.ids import parse_id
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, Profile, account_of, date_time
@@ -123,7 +122,7 @@ def follow(call: Call) -> object:
     if why := why_not_followed(me, person, blocks):
         raise Forbidden(why)
     shows_reposts = call.sent.flag("reblogs")  # raises before anything is changed
-    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    FOLLOWS.count(connect(), me.uid)
     relations.Follows(connect()).follow(me.uid, person.uid)
     if "reblogs" in call.sent:
         mutes = relations.Mutes(connect())
@@ -135,7 +134,7 @@ def block(call: Call) -> object:
     me, person, _blocks = _found(call)
     if person.uid == me.uid:
         raise Forbidden(_("You cannot block yourself."))
-    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    BLOCKS.count(connect(), me.uid)
     relations.BlockedPeople(connect()).block(me.uid, person.uid)
     return _now(me, person)
 
@@ -149,7 +148,7 @@ def mute(call: Call) -> object:
     if person.uid == me.uid:
         raise Forbidden(_("You cannot mute yourself."))
     seconds = min(call.sent.whole("duration"), LONGEST_MUTE)
-    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    BLOCKS.count(connect(), me.uid)
     relations.Mutes(connect()).mute(me.uid, person.uid, time.time() // 1 + seconds if seconds else relations.FOREVER)
     return _now(me, person)
 
@@ -225,7 +224,7 @@ def _reason(call: Call) -> tuple[str, str]:
 
 def _made(me: int, new: NewReport) -> int:
     """The id of the new report, or of the one that is open already."""
-    RateLimits(connect()).count(REPORTS, str(me))
+    REPORTS.count(connect(), me)
     reports = Reports(connect())
     return reports.make(me, new) or reports.open_by(me, new.thing) or 0
 
@@ -293,7 +292,7 @@ def update_credentials(call: Call) -> object:
     form = valid(_profile_form(call, user.name, present.bio, fields)) if has_texts else None
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     if form is not None:
-        RateLimits(connect()).count(EDITS, str(me.uid))
+        EDITS.count(connect(), me.uid)
         profile = lasting_origin(call.request) + reverse("profile", args=[me.username])
         save_profile(connect(), me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
     return verify_credentials(call)
@@ -304,7 +303,7 @@ def _choose_pictures(me: User, files: Mapping[ProfilePicture, Any]) -> None:
     `Pictures.upload`, of `ProfilePictures.choose`, and one for the rate limit. Raises PictureRefused."""
     uploaded: dict[ProfilePicture, str] = {}
     for kind, file in files.items():
-        RateLimits(connect()).count(EDITS, str(me.uid))
+        EDITS.count(connect(), me.uid)
         uploaded[kind] = Pictures(connect()).upload(me.uid, file.read(), kind.shape).digest
     for kind, digest in uploaded.items():
         ProfilePictures(connect()).choose(me.uid, kind, digest)

@@ -9,7 +9,6 @@ from typing import Any
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, SentTexts
 from retwis_site.store.client import Store, answer, connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, date_time, html_of, names_of
 from timeline.api.media import alt_sent, keep_for_redraft, pictures_of
@@ -125,7 +124,7 @@ def publish(call: Call) -> object:
     if before is not None:
         return _shown(call, before.pid)
     post, token = _new_post(call, token, me.uid)
-    RateLimits(connect()).count(POSTS, str(me.uid))
+    POSTS.count(connect(), me.uid)
     published = Posts(connect()).publish(me.uid, post, token)
     for named in filter(None, (post.reply_to, post.quote)):  # it has another number of replies or quotes
         forget(named)
@@ -162,7 +161,7 @@ def edit(call: Call) -> object:
     new = _text(call) if "status" in sent or sent.text("spoiler_text") else None
     form = EditForm({"body": new}, post, said)
     body = None if new is None else valid(form).cleaned_data["body"]
-    RateLimits(connect()).count(POSTS, str(me.uid))
+    POSTS.count(connect(), me.uid)
     try:
         Posts(connect()).change(me.uid, pid, body, form.pictures)
     except TooManyEdits as refused:
@@ -229,7 +228,7 @@ def _do(act: ActOnPost, call: Call) -> object:
     """As often as the pages allow it. Round trips: one finds the post, then those of the act, and those of `_shown`.
     Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
     post, me = _find(call), call.viewer.require_user()
-    RateLimits(connect()).count(ACTIONS, str(me.uid))
+    ACTIONS.count(connect(), me.uid)
     act(connect(), me.uid, post)
     return _shown(call, post.pid)
 
@@ -252,7 +251,7 @@ def reblog(call: Call) -> object:
     """The repost. A second one changes nothing."""
     _refuse_what_is_not_here(call.sent)
     post, me, store = _find(call), call.viewer.require_user(), connect()
-    RateLimits(store).count(ACTIONS, str(me.uid))
+    ACTIONS.count(store, me.uid)
     REPOSTING.do(store, me.uid, post)
     own = Reposts(store).of(me.uid, post.pid)
     if own is None:  # the post was deleted meanwhile

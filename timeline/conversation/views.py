@@ -23,7 +23,6 @@ from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 from timeline.conversation import repository
 from timeline.conversation.feature import ACTIONS
@@ -55,7 +54,7 @@ def act_on_posts(act: repository.ActOnPost, said: str | Promise = "") -> Callabl
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post = _no_repost(one_post(request.viewer, username, pid))
         store = connect()
-        RateLimits(store).count(ACTIONS, str(me.uid))
+        ACTIONS.count(store, me.uid)
         act(store, me.uid, post)
         if said:
             messages.success(request, str(said))

@@ -23,7 +23,6 @@ from accounts.users.names import NameIndex
 from accounts.users.repository import ask_owners, ask_people
 from retwis_site.store.client import Store, answer, answers, connect
 from retwis_site.store.ids import parse_id
-from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore
 from timeline.people.html import BIO_IN_LISTS
 from timeline.people.lists import ListedPerson, Suggestions, ask_listed
@@ -135,22 +134,22 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
 def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm, host: str) -> bool:
     """Whether all steps are taken; else the form has an error. `stored`: the fields of the user; `host`: of the
     site."""
-    given, limits, who = form.cleaned_data, RateLimits(connect()), str(me.uid)
+    given = form.cleaned_data
     is_other = (given["name"], given["bio"]) != (me.name, stored.get("bio", "")) or form.new_colour(me) is not None
     if is_other or form.changes_pictures():
-        limits.count(EDITS, who)
+        EDITS.count(connect(), me.uid)
         if not form.save_pictures(me, stored):
             return False
         NameIndex(connect()).edit(me, given["name"], given["bio"])
         form.save_colour(me)
     chosen: ChosenFollows = given["follow"]
     for _one in (*chosen.names, *chosen.tags):
-        limits.count(FOLLOWS, who)
+        FOLLOWS.count(connect(), me.uid)
     follow_people(connect(), me.uid, chosen.names)
     follow_tags(connect(), me.uid, chosen.tags)
     if not given["body"]:
         return True
-    limits.count(POSTS, who)
+    POSTS.count(connect(), me.uid)
     body = with_own_names(given["body"], host)
     if Posts(connect()).publish(me.uid, NewPost(body), given["token"] or new_token()).body == body:
         return True

@@ -39,7 +39,7 @@ from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, answer, connect
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import trip
 from timeline.moderation import queue
 from timeline.moderation.reports import (
@@ -128,7 +128,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
         return not_done(request, _("You cannot report yourself."), "profile", person.username)
     form = ReportForm(typed(request), rules=request.viewer.site.numbered_rules)
     if form.is_valid():
-        RateLimits(connect()).count(REPORTS, str(me.uid))
+        REPORTS.count(connect(), me.uid)
         cleaned = form.cleaned_data
         pid, body, media = (post.pid, post.body, post.media) if post is not None else (None, "", NO_MEDIA)
         new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body, media)

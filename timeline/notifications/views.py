@@ -30,7 +30,6 @@ from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, active_language, joined
 from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports import SANCTIONS, Action, Report
 from timeline.notices import BY_POSTS, TOLD, NoticeKind, QuietKinds, parse_notice
 from timeline.notifications.repository import Decided, Item, Notifications, Only, read_cursor
@@ -230,7 +229,7 @@ def kinds(request: RetwisRequest, me: User) -> HttpResponse:
     if request.method != "POST":
         form = KindsForm(initial=dict.fromkeys(quiet.wanted(me.uid), True))
         return form_page(request, "timeline/notifications/kinds.html", {"form": form})
-    RateLimits(connect()).count(EDITS, str(me.uid))
+    EDITS.count(connect(), me.uid)
     form = KindsForm(request.POST)
     form.full_clean()  # boxes cannot be filled wrongly
     quiet.want(me.uid, [kind for kind, wanted in form.cleaned_data.items() if wanted])

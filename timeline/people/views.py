@@ -24,7 +24,6 @@ from accounts.users.html import heading, person_slots, titled
 from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.language import words
 from timeline.people import directory
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
@@ -188,7 +187,7 @@ def muted_words(request: RetwisRequest, me: User) -> HttpResponse:
     """A list of them, with the undo of each, and a form for another one."""
     if request.method != "POST":
         return _words_page(request, MutedWordForm(), MutedWords(connect()).of(me.uid))
-    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    BLOCKS.count(connect(), me.uid)
     if "unmute" in request.POST:
         return _unmute(me, parse(request.POST["unmute"]), request)
     return _mute(me, MutedWordForm(request.POST), request)

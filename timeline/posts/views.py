@@ -26,7 +26,6 @@ from retwis_site.rendering.fragments import Fragment, joined
 from retwis_site.rendering.pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.ids import digest_of, parse_id
-from retwis_site.store.rate_limits import RateLimits
 from timeline.posts import composer
 from timeline.posts.entities import (
     MOST_PICTURES,
@@ -85,7 +84,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         require_descriptions(connect(), me.uid, pictures)
     except DescriptionMissing as why:
         return _with_pictures(request, pictures, [str(why)])
-    RateLimits(connect()).count(POSTS, str(me.uid))
+    POSTS.count(connect(), me.uid)
     post = form.new_post
     post = replace(post, body=with_own_names(post.body, request.get_host()))
     try:
@@ -251,7 +250,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             if is_changed and not is_made_of(request, "made_of", made_of):
                 newer = all_words_of(post)
                 raise EditedMeanwhile
-            RateLimits(connect()).count(POSTS, str(me.uid))
+            POSTS.count(connect(), me.uid)
             if Posts(connect()).change(me.uid, pid, body, form.pictures):
                 messages.success(request, _("Saved."), extra_tags="posted")
             return HttpResponseRedirect(address)

@@ -13,7 +13,6 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.rendering.pages import error_page
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import Limit, RateLimits
 from timeline.relations.feature import BLOCKS, FOLLOWS
 from timeline.relations.relations import FOREVER, BlockedPeople, Blocks, Follows, Mutes, in_days, read_blocks
 
@@ -59,7 +58,7 @@ def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     if refusal:
         messages.error(request, refusal)
     else:
-        _count(FOLLOWS, me)
+        FOLLOWS.count(connect(), me.uid)
         Follows(connect()).follow(me.uid, person.uid)
         messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
     return redirect("home") if _is_on_home(request) else redirect("profile", person.username)
@@ -93,7 +92,7 @@ def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     if person.uid == me.uid:
         return not_done(request, _("You cannot block yourself."), "profile", person.username)
-    _count(BLOCKS, me)
+    BLOCKS.count(connect(), me.uid)
     BlockedPeople(connect()).block(me.uid, person.uid)
     text = _("You block %(name)s. Neither of you sees the other while logged in.")
     return done(request, text % {"name": person.username}, "profile", person.username)
@@ -114,7 +113,7 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         return error_page(request, 422, _("Not muted"), _("Choose what to mute, and for how long."))
     if person.uid == me.uid:
         return not_done(request, _("You cannot mute yourself."), page_of_form(request))
-    _count(BLOCKS, me)
+    BLOCKS.count(connect(), me.uid)
     if form.only_reposts:
         Mutes(connect()).mute_reposts(me.uid, person.uid, form.until)
         text = _("You no longer see reposts by %(name)s.")
@@ -134,10 +133,6 @@ def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         Mutes(connect()).unmute(me.uid, person.uid)
         text = _("You see posts by %(name)s again.")
     return done(request, text % {"name": person.username}, page_of_form(request))
-
-
-def _count(limit: Limit, me: User) -> None:
-    RateLimits(connect()).count(limit, str(me.uid))
 
 
 # ---- Addresses

@@ -14,7 +14,6 @@ from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.fragments import Fragment, Html, joined
 from retwis_site.store.client import Pipe, connect
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Result
 from timeline.language import words
 from timeline.people.directory import Candidates, ask_candidates, search_query
@@ -195,9 +194,9 @@ def counted(request: RetwisRequest, search: Search, meant: Meant) -> FoundNames:
     """Count a search of the viewer, who has been checked, and ask for the names above the posts and for what the search
     needs next. One round trip. Raises TooOften."""
     uid = request.viewer.uid
-    limit, who = (VISITORS_SEARCHES, client_address(request)) if uid is None else (SEARCHES, str(uid))
+    limit, who = (VISITORS_SEARCHES, client_address(request)) if uid is None else (SEARCHES, uid)
     with connect().pipeline() as pipe:
-        counted, above = RateLimits(connect()).ask_count(pipe, limit, who), meant.ask(pipe, uid)
+        counted, above = limit.ask_count(pipe, who), meant.ask(pipe, uid)
         search.ask(pipe)
     _ = counted.value
     return above.value

@@ -17,7 +17,6 @@ from accounts.users.html import FIRST_STRONG_ISOLATE, POP
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.composer import composer
 from timeline.posts.entities import PostsPage
 from timeline.posts.html import tag_in_path
@@ -121,7 +120,7 @@ def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     if not found.may_be_followed:
         return not_done(request, too_many_tags(), "tag", found.tag.folded)
-    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    FOLLOWS.count(connect(), me.uid)
     TagFollows(connect()).follow(me.uid, found.tag.folded)
     said = _("You now follow %(name)s.") % {"name": f"#{found.tag.spelling}"}
     return done(request, said, "tag", found.tag.folded)
@@ -145,7 +144,7 @@ def add_to_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
         text = _("Your home page can have up to %(number)d tags. Hide one first.")
         messages.error(request, text % {"number": MOST_AT_HOME})
     else:
-        RateLimits(connect()).count(FOLLOWS, str(me.uid))
+        FOLLOWS.count(connect(), me.uid)
         HomeTags(connect()).add(me.uid, found.tag.folded)
         messages.success(request, _("Posts with %(name)s now appear on your home page.") % name)
     return redirect("tag", found.tag.folded)
@@ -171,7 +170,7 @@ def complete(request: RetwisRequest) -> HttpResponse:
     sign, name = typed[:1], typed[1:]
     if not name or sign not in SIGNS:
         return HttpResponse(status=204)
-    RateLimits(connect()).count(COMPLETIONS, str(me.uid))
+    COMPLETIONS.count(connect(), me.uid)
     language = active_language()
     if sign in AT_SIGNS:
         options = [

@@ -28,7 +28,6 @@ from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand, number
 from retwis_site.rendering.dates import A_DAY, iso
 from retwis_site.store.client import Store, answer
-from retwis_site.store.rate_limits import RateLimits
 
 
 class UserCommand(StoreCommand):
@@ -170,7 +169,7 @@ class Unthrottle(UserCommand):
         Log(store).write(Act(what="unthrottled", whom=uid))
         for limit in (limit for feature in features() for limit in feature.limits):
             for subject in subjects:
-                RateLimits(store).forget(limit, subject)
+                limit.forget(store, subject)
         self.say(f"Nothing is counted of {username} any more.")
 
 

@@ -16,7 +16,6 @@ from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.users.accounts import Registration
 from accounts.users.entities import Role, State
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses, said
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_round_trip
@@ -191,12 +190,11 @@ def test_no_invitation_comes_or_goes_without_a_line_in_the_log(store, raw, what,
 
 
 def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):
-    limits = RateLimits(store)
-    limits.count(POSTS, "1")
-    limits.count(POSTS, "2")
+    POSTS.count(store, 1)
+    POSTS.count(store, 2)
     for address in ("192.0.2.1", "192.0.2.2"):
-        limits.count(LOGINS, login_subject("bob", address))
-    limits.count(CODES, login_subject("bob", "192.0.2.1"))
+        LOGINS.count(store, login_subject("bob", address))
+    CODES.count(store, login_subject("bob", "192.0.2.1"))
     call_command("unthrottle", "bob", verbosity=0)
     assert len(raw.keys("throttle:*")) == 4
     call_command("unthrottle", "bob", "--address", "192.0.2.1", verbosity=0)

@@ -9,7 +9,6 @@ from django.contrib.auth.hashers import is_password_usable
 
 from accounts.signing_in.passwords import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
-from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -49,7 +48,7 @@ def test_a_wrong_password_counts_like_one_at_the_login(browser, store, alice, ra
     browser(alice).post(URL, {"password": "wrong"})
     assert raw.zcard(f"throttle:login:{subject}") == 1
     for _ in range(LOGINS.times - 1):
-        RateLimits(store).count(LOGINS, subject)
+        LOGINS.count(store, subject)
     assert browser(alice).post(URL, FORM).status_code == 429
     assert not raw.hexists("user:1", "deleted")
 

@@ -10,7 +10,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Verified
 from retwis_site.store import keys
-from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.rate_limits import Limit
 from tests.support.people import NEW_PASSWORD, PASSWORD, Login, log_in, signed_in
 from tests.support.stores.seam import before_part, each_moment
 
@@ -170,8 +170,8 @@ def test_the_page_costs_one_round_trip(browser, store, alice, round_trips):
 
 def test_ending_sessions_is_limited(browser, store, alice, monkeypatch):
     counted = []
-    monkeypatch.setattr(RateLimits, "count", lambda self, limit, who: counted.append((limit.name, who)))
+    monkeypatch.setattr(Limit, "count", lambda limit, _store, who: counted.append((limit.name, who)))
     client = browser(log_in(store))
     client.post(URL, {"end": "x"})
     client.post(EVERYWHERE)
-    assert counted == [("session", "1")] * 2
+    assert counted == [("session", 1)] * 2

@@ -6,7 +6,6 @@ import pytest
 from django.utils.html import escape
 
 from accounts.settings.views import EDITS
-from retwis_site.store.rate_limits import RateLimits
 from tests.support.http.page_text import page_of
 from tests.support.stored_keys import everything, name_entries
 
@@ -107,7 +106,7 @@ def test_markup_is_shown_as_text(member, text):
 
 def test_too_many_changes_are_refused_and_the_form_keeps_its_text(browser, alice, store, raw):
     for _ in range(EDITS.times):
-        RateLimits(store).count(EDITS, "1")
+        EDITS.count(store, 1)
     assert f'value="{FORM["name"]}"' in page_of(browser(alice).post(URL, FORM), 429)
     assert raw.hmget("user:1", "name", "bio") == [None, None]
 

@@ -7,7 +7,6 @@ from accounts.signing_in.feature import REGISTRATIONS as LIMIT
 from retwis_site.exceptions import TooOften
 from retwis_site.http import client_ip
 from retwis_site.http.client_ip import UNKNOWN, client_address
-from retwis_site.store.rate_limits import RateLimits
 
 
 def address(settings, proxies, forwarded=None, remote="192.0.2.1"):
@@ -70,12 +69,11 @@ def test_an_address_with_its_port_is_that_address(settings, written):
 def test_two_clients_behind_a_proxy_that_adds_ports_have_their_own_limits(store, settings):
     """As a proxy at 192.0.2.1 writes them, such as Azure's."""
     clients = [address(settings, 1, f"198.51.100.{number}:{5000 + number}") for number in (1, 2)]
-    limits = RateLimits(store)
     for _ in range(LIMIT.times):
-        limits.count(LIMIT, clients[0])
+        LIMIT.count(store, clients[0])
     with pytest.raises(TooOften):
-        limits.count(LIMIT, clients[0])
-    limits.count(LIMIT, clients[1])
+        LIMIT.count(store, clients[0])
+    LIMIT.count(store, clients[1])
 
 
 def test_without_any_address_it_is_empty(settings):

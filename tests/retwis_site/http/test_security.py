@@ -9,7 +9,6 @@ from django.contrib.auth.hashers import check_password
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store.connection.recorder import keys_of
-from retwis_site.store.rate_limits import RateLimits
 from tests.support.http.answers import is_typed_link
 from tests.support.http.security_headers import HEADERS, POLICY, addresses
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -91,7 +90,7 @@ def made_answers(site, store, browser, alice, failing):
         "422": client.post("/post/", {"body": "", "token": "t"}),
     }
     for _ in range(POSTS.times - 1):
-        RateLimits(store).count(POSTS, "1")
+        POSTS.count(store, 1)
     found["429"] = client.post("/post/", {"body": "one more", "token": "u"})
     found["500"] = failing(ZeroDivisionError())
     found["503"] = failing(StoreError("down"))

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from accounts.signing_in.feature import REGISTRATIONS
 from retwis_site.exceptions import TooOften
 from retwis_site.features import require_right_settings
-from retwis_site.store.rate_limits import RateLimits, is_trusted
+from retwis_site.store.rate_limits import is_trusted
 from tests.support.processes.fresh_process import in_a_process
 
 
@@ -23,18 +23,18 @@ def throttled(settings):
 
 def test_a_setting_changes_the_number_of_one_limit(settings, store, raw):
     settings.THROTTLES = {"register": 1}
-    RateLimits(store).count(REGISTRATIONS, "192.0.2.1")
+    REGISTRATIONS.count(store, "192.0.2.1")
     with pytest.raises(TooOften, match="1 new accounts"):
-        RateLimits(store).count(REGISTRATIONS, "192.0.2.1")
+        REGISTRATIONS.count(store, "192.0.2.1")
 
 
 def test_addresses_of_trusted_networks_are_not_counted(settings, store, raw):
-    settings.TRUSTED_NETWORKS = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+    settings.TRUSTED_NETWORKS = [ip_network("10.0.0.0/8"), ip_network("fd00::/8"), ip_network("0.0.0.0/8")]
     for who in ("10.1.2.3", "fd00:1:2:3::/64"):
-        RateLimits(store).count(REGISTRATIONS, who)
+        REGISTRATIONS.count(store, who)
     assert raw.keys("throttle:*") == []
-    for who in ("192.0.2.1", "2001:db8::/64", "17", "unknown"):
-        RateLimits(store).count(REGISTRATIONS, who)
+    for who in ("192.0.2.1", "2001:db8::/64", 17, "unknown"):  # the user 17, not 0.0.0.17
+        REGISTRATIONS.count(store, who)
     assert len(raw.keys("throttle:*")) == 4
 
 

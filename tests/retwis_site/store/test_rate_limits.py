@@ -9,7 +9,7 @@ from accounts.settings.views import PASSWORD_FORMS
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.passwords import ATTEMPTS, LOGINS, login_subject
 from retwis_site.exceptions import TooOften
-from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.rate_limits import Limit
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from timeline.posts.feature import POSTS
 from timeline.relations.feature import FOLLOWS
@@ -25,7 +25,7 @@ def log_in(client, username="alice", password=PASSWORD, address=ADDRESS):
 def use_up(store, limit, who):
     """Count as many actions as the limit allows."""
     for _ in range(limit.times):
-        RateLimits(store).count(limit, who)
+        limit.count(store, who)
 
 
 def is_refused(response, limit):
@@ -177,7 +177,7 @@ def test_a_registration_that_failed_does_not_count(browser, alice, raw):
 
 
 def test_a_user_can_publish_sixty_posts_an_hour(browser, store, member, bob, raw):
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     page = is_refused(member.post("/post/", {"body": "One <too> many", "token": "t-61"}), POSTS)
     assert "One &lt;too&gt; many</textarea>" in page
     assert '<input type="hidden" name="token" value="t-61">' in page
@@ -194,7 +194,7 @@ def test_an_invalid_post_does_not_count(browser, alice, raw):
 
 
 def test_a_user_can_follow_120_times_an_hour_and_unfollow_at_any_time(store, member, bob, raw):
-    use_up(store, FOLLOWS, "1")
+    use_up(store, FOLLOWS, 1)
     is_refused(member.post("/@bob/follow/"), FOLLOWS)
     assert raw.zcard("following:1") == 0
     assert member.post("/@bob/unfollow/").status_code == 302
@@ -204,40 +204,40 @@ def test_a_user_can_follow_120_times_an_hour_and_unfollow_at_any_time(store, mem
 
 
 def test_the_window_slides(store, raw):
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     with pytest.raises(TooOften):
-        RateLimits(store).count(POSTS, "1")
+        POSTS.count(store, 1)
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
     raw.zadd("throttle:post:1", {oldest: time.time() - POSTS.seconds - 1})
-    RateLimits(store).count(POSTS, "1")
+    POSTS.count(store, 1)
     with pytest.raises(TooOften):
-        RateLimits(store).count(POSTS, "1")
+        POSTS.count(store, 1)
 
 
 def test_retry_after_is_when_the_oldest_action_leaves_the_window(store, raw):
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
     raw.zadd("throttle:post:1", {oldest: int(time.time()) - POSTS.seconds + 100})
     with pytest.raises(TooOften) as refused:
-        RateLimits(store).count(POSTS, "1")
+        POSTS.count(store, 1)
     assert 97 <= refused.value.retry_after <= 100
 
 
 @pytest.mark.parametrize("ahead", [60, 86_400])
 def test_what_a_clock_that_was_ahead_has_counted_does_not_count(store, raw, ahead):
     """Each try keeps the set: who tries again within the hour would be refused until that time."""
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     for member in raw.zrange("throttle:post:1", 0, -1):
         raw.zincrby("throttle:post:1", ahead, member)
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     with pytest.raises(TooOften):
-        RateLimits(store).count(POSTS, "1")
+        POSTS.count(store, 1)
 
 
 def test_an_action_is_refused_when_another_request_forgets_all_of_them_in_the_middle(store, raw):
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     pipe = store.pipeline()
-    counted = RateLimits(store).ask_count(pipe, POSTS, "1")
+    counted = POSTS.ask_count(pipe, 1)
     batch = pipe.take()
     replies = [store.exchange([command])[0] for command in batch.queued[:-1]]
     raw.unlink("throttle:post:1")  # as a login does with the wrong passwords before it
@@ -248,17 +248,17 @@ def test_an_action_is_refused_when_another_request_forgets_all_of_them_in_the_mi
 
 
 def test_refused_actions_are_not_stored_and_the_key_expires_with_the_window(store, raw):
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     for _ in range(5):
         with pytest.raises(TooOften):
-            RateLimits(store).count(POSTS, "1")
+            POSTS.count(store, 1)
     assert raw.zcard("throttle:post:1") == POSTS.times
     assert 0 < raw.ttl("throttle:post:1") <= POSTS.seconds
 
 
 def test_with_throttle_0_nothing_is_counted(browser, store, alice, raw, settings):
     settings.THROTTLE = False
-    use_up(store, POSTS, "1")
+    use_up(store, POSTS, 1)
     for _ in range(12):
         assert log_in(browser(), password="wrong").status_code == 422
     assert browser(alice).post("/post/", {"body": "Hello", "token": "t"}).status_code == 302

@@ -21,7 +21,6 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store import chunks
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
 from tests.support.clock import Clock
 from tests.support.maintenance import downloads
@@ -249,7 +248,7 @@ def test_ten_downloads_an_hour_are_allowed(browser, store, alice, bob, raw):
     assert "Too many downloads in a short time. The limit is 10." in refused.content.decode()
     downloaded(browser(bob))
     with pytest.raises(Exception, match="10 downloads"):
-        RateLimits(store).count(DOWNLOADS, "1")
+        DOWNLOADS.count(store, 1)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.media.repository import Pictures
+from retwis_site.store.rate_limits import Limit
 from tests.support.apps import App
 from tests.support.pictures import decoded_picture, uploaded
 from tests.support.stored_keys import deliver
@@ -144,7 +145,7 @@ def test_an_edit_that_sends_no_text_leaves_one_that_comes_meanwhile(store, raw, 
     app, red = App(alice), upload(App(alice), description="Red").json()["id"]
     at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
     sent = {"media_attributes": [{"id": red, "description": "Blue"}]}
-    monkeypatch.setattr("timeline.api.statuses.RateLimits.count", lambda *_: Posts(store).edit(1, 1, "Look here"))
+    monkeypatch.setattr(Limit, "count", lambda *_: Posts(store).edit(1, 1, "Look here"))
     answer = app.client.put(at, sent, content_type="application/json").json()
     assert (answer["content"], answer["media_attachments"][0]["description"]) == ("<p>Look here</p>", "Blue")
     assert raw.hget("post:1", "body") == "Look here"

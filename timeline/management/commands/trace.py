@@ -19,7 +19,6 @@ from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Recording, watching
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import unprefixed
-from retwis_site.store.rate_limits import RateLimits
 from retwis_site.telemetry.redaction import ShownCommand, shown_round_trips
 from timeline.posts.composer import PostForm
 from timeline.posts.feature import POSTS
@@ -116,7 +115,7 @@ def _post(store: Store, viewer: Viewer, text: str) -> None:
     if not form.is_valid():
         raise CommandError(" ".join(str(error) for errors in form.errors.values() for error in errors))
     me = viewer.require_user()
-    RateLimits(store).count(POSTS, str(me.uid))
+    POSTS.count(store, me.uid)
     Posts(store).publish(me.uid, form.new_post, form.cleaned_data["token"])
 
 
@@ -127,7 +126,7 @@ def _follow(store: Store, viewer: Viewer, name: str) -> None:
         raise CommandError("Nobody can follow themselves. Name another user.")
     if blocks.mine or blocks.theirs:
         raise CommandError(f"One of {me.username!r} and {person.username!r} blocks the other. Name another user.")
-    RateLimits(store).count(FOLLOWS, str(me.uid))
+    FOLLOWS.count(store, me.uid)
     Follows(store).follow(me.uid, person.uid)
 
 
