@@ -7,6 +7,7 @@ has sent into a key that expires after a minute, and a cookie tells the browser'
 import json
 import logging
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
@@ -118,16 +119,18 @@ def noted(store: Store, jobs: Sequence[str]) -> Iterator[None]:
 
 
 def _left_jobs(watch: Recording) -> list[str]:
-    """The jobs that were added to the outbox and not removed again: a worker does them."""
-    left: dict[str, None] = {}
+    """The jobs that were added to the outbox and not removed again: a worker does them. Without those that are due when
+    the record has expired, such as that of an upload, which looks at it after a day."""
+    left: dict[str, float] = {}  # when each is due, in unix seconds
     for name, key, *arguments in (command for command in watch.commands if len(command) > 2):
         if (kind := kinds.kind_of(str(key))) is None or kind.word != keys.outbox.word:
             continue
         if name == "ZADD":
-            left[str(arguments[-1])] = None
+            left[str(arguments[-1])] = float(str(arguments[-2]))
         elif name == "ZREM":
             left.pop(str(arguments[0]), None)
-    return list(left)[:MOST_JOBS]
+    expires = time.time() + SECONDS
+    return [job for job, due in left.items() if due <= expires][:MOST_JOBS]
 
 
 def _parsed(text: str | None) -> Sent | None:

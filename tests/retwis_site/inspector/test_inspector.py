@@ -10,6 +10,7 @@ from retwis_site.inspector.middleware import rows
 from retwis_site.jobs.worker import drain
 from retwis_site.store import kinds
 from retwis_site.store.connection import recorder
+from tests.support.pictures import uploaded
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
 from timeline.relations.relations import Follows
@@ -141,6 +142,14 @@ def test_what_the_worker_sends_for_a_post_is_shown_too(store, raw, settings, mem
     assert done.summary.endswith("3 pushes to homes")
     assert done.headings[1].startswith("The worker, job fan: ")
     assert "Your post" not in inspector(member.get("/")).summary
+
+
+@pytest.mark.usefixtures("quick_decoder")
+def test_a_job_of_tomorrow_is_not_waited_for(raw, member):
+    member.post("/settings/", {"name": "Ann", "bio": "", "picture": uploaded()})
+    assert [job.split(":")[0] for job in raw.zrange("outbox", 0, -1)] == ["picture"]
+    assert not inspector(member.get("/")).summary.endswith("a worker has not finished yet")
+    assert "Your last change" not in inspector(member.get("/")).summary
 
 
 @pytest.mark.indexed
