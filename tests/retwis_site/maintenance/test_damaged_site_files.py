@@ -173,6 +173,8 @@ def test_a_file_without_a_line_or_with_more_below_its_end_is_refused(raw, tmp_pa
     assert refused(raw, path, b"[" * 100_000 + b"\n").startswith("Line 1: it is no JSON")
     assert refused(raw, path, b"x" * (1 << 26)).startswith("Line 1: it is too long")
     assert refused(raw, path, b"\xff\n").startswith("Line 1: it is no JSON")
+    for line in (b"[]\n", b'{"id":1}\n', b'{"type":[]}\n'):
+        assert refused(raw, path, line).startswith("Line 1: it is no object with a type")
 
 
 @pytest.mark.parametrize(
