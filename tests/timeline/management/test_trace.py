@@ -62,6 +62,7 @@ def test_a_home_is_printed_twice(trace):
     assert "bob opens the home timeline: " in printed
     assert "The same again: 1 round trip, " in printed
     assert "+ seen: 1" in printed
+    assert trace("home", "bob").endswith("The keys before and after\n      No key was written.\n\n")
 
 
 def test_it_really_happens(trace, raw):
