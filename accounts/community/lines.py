@@ -253,8 +253,9 @@ def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 INVITATION = {"code": file.NAME, "by": file.NUMBER, "uses": file.NUMBER}
-JOINING = (
-    file.lines_of(keys.user.fields["invited_by"]),
+OF_SITE = (
+    *(STAFF, SANCTIONS, LOG, NOTES, SITE),
+    *map(file.lines_of, (keys.user.fields["dismissed"], keys.user.fields["invited_by"])),
     SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations, users=("by",)),
     SiteLines("application", lambda line: APPLICATION, _read_applications, _write_applications),
     file.lines_of(keys.blocked_names),

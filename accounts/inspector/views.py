@@ -21,17 +21,6 @@ from accounts.users.entities import Role, User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector import key_browser
-from retwis_site.inspector.key_browser import (
-    NO_KEY,
-    OTHERS,
-    Cell,
-    Families,
-    Link,
-    OneKey,
-    Sample,
-    ScanPlace,
-    address_of,
-)
 from retwis_site.inspector.middleware import is_at_home
 from retwis_site.store import keys
 from retwis_site.store.client import Store, answers, connect
@@ -72,7 +61,7 @@ def inspectors_only(
 class CellLinks:
     """What the cells of one page lead to. Two round trips to make; one without posts, none without ids."""
 
-    def __init__(self, store: Store, cells: Sequence[Cell]) -> None:
+    def __init__(self, store: Store, cells: Sequence[key_browser.Cell]) -> None:
         uids = {number for cell in cells if cell.what is What.USER for number in cell.ids}
         pids = {number for cell in cells if cell.what is What.POST for number in cell.ids}
         self._authors: Mapping[int, int] = {}
@@ -81,18 +70,18 @@ class CellLinks:
             self._authors = _authors(store, pids)
             self._people = Users(store).people(uids | set(self._authors.values()))
 
-    def of(self, cell: Cell | None) -> Cell | None:
+    def of(self, cell: key_browser.Cell | None) -> key_browser.Cell | None:
         """The cell with its links."""
         return cell and replace(cell, links=[self._link(cell.what, number) for number in cell.ids])
 
-    def _link(self, what: What, number: int) -> Link:
+    def _link(self, what: What, number: int) -> key_browser.Link:
         if what is What.USER:
             key, user = keys.user(number), self._people.get(number)
             page = reverse("profile", args=[user.username]) if user else ""
         else:
             key, user = keys.post(number), self._people.get(self._authors.get(number, 0))
             page = reverse("post", args=[user.username, number]) if user else ""
-        return Link(number, address_of(key), page, user.username if user else "")
+        return key_browser.Link(number, key_browser.address_of(key), page, user.username if user else "")
 
 
 def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
@@ -124,10 +113,10 @@ class Family:
 def families(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of the viewer and of `Families.look`; none for `?key=`, which leads to a key."""
     if wanted := request.GET.get("key", "").strip():
-        return redirect(address_of(wanted))
-    place = key_browser.place_in(request.GET["from"]) if "from" in request.GET else ScanPlace()
+        return redirect(key_browser.address_of(wanted))
+    place = key_browser.place_in(request.GET["from"]) if "from" in request.GET else key_browser.ScanPlace()
     before = key_browser.tallies_in(request.GET["seen"]) if "seen" in request.GET else {}
-    sample = Families(connect()).look(place, before)
+    sample = key_browser.Families(connect()).look(place, before)
     rows = [_family(line, sample) for line in KINDS.values()]
     further = (
         urlencode({"from": str(sample.further), "seen": key_browser.packed(sample.tallies)}) if sample.further else ""
@@ -136,7 +125,7 @@ def families(request: RetwisRequest) -> HttpResponse:
         "families": sorted(rows, key=lambda row: (-(row.memory or 0), -row.number, row.line.name)),
         "sample": sample,
         "looked_at": min(sample.looked_at, sample.total),
-        "others": sample.number(OTHERS),
+        "others": sample.number(key_browser.OTHERS),
         "further": further,
         "memory": sum(row.memory or 0 for row in rows),
     }
@@ -150,8 +139,9 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
     line = key_browser.line_of(key)
     if line is None:
         raise Http404
-    found = OneKey(connect(), key, line).look(key_browser.beginning(request.GET.get("from")), request.viewer.uid)
-    about = Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
+    start = key_browser.beginning(request.GET.get("from"))
+    found = key_browser.OneKey(connect(), key, line).look(start, request.viewer.uid)
+    about = key_browser.Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
     cells = [cell for row in (*found.rows, (about,)) for cell in row if cell is not None]
     links = CellLinks(connect(), cells)
     context: dict[str, Any] = {
@@ -159,22 +149,22 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
         "line": line,
         "holds": key_browser.spans(line.text),
         "found": found,
-        "is_there": found.type != NO_KEY,
+        "is_there": found.type != key_browser.NO_KEY,
         "about": links.of(about),
         "rows": [tuple(map(links.of, row)) for row in found.rows],
-        "is_wrong_type": found.type not in {NO_KEY, line.type} and line.type != "any",
+        "is_wrong_type": found.type not in {key_browser.NO_KEY, line.type} and line.type != "any",
     }
     return form_page(request, "accounts/inspector/key.html", context, status=200 if context["is_there"] else 404)
 
 
-def _family(line: Kind, sample: Sample) -> Family:
+def _family(line: Kind, sample: key_browser.Sample) -> Family:
     pattern = line.pattern
     return Family(
         line,
         sample.number(pattern),
         sample.memory(pattern),
         sample.is_estimate(pattern),
-        [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if shown_key(key) == key],
+        [(key, key_browser.address_of(key)) for key in sample.examples.get(pattern, ()) if shown_key(key) == key],
     )
 
 

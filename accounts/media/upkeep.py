@@ -17,18 +17,8 @@ from accounts.media.decoding import PictureRefused, Shape, decoded
 from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory, described
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim, Outbox
-from retwis_site.maintenance.checks import (
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    keys_of,
-    looking,
-    names_alone,
-    rows,
-    still_there,
-)
+from retwis_site.maintenance import checks
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, looking, names_alone, rows
 from retwis_site.maintenance.filling import PICTURES_AT_ONCE
 from retwis_site.maintenance.lines import DIGEST, ID, NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
 from retwis_site.maintenance.server_advice import Advice
@@ -195,7 +185,7 @@ IN_DOWNLOAD = {"digest": DIGEST, "webp": WEBP, "animated": replace(WEBP, require
 def _read_files(store: Store) -> Iterator[Line]:
     """A line for each file of each picture that is shown somewhere, by digest. Six round trips for 16 pictures, and a
     pass over the names of all keys: `media_sizes` may lack some."""
-    known = (map(_digest_in, names) for _, names in keys_of(store, [keys.media_info]))
+    known = (map(_digest_in, names) for _, names in checks.keys_of(store, [keys.media_info]))
     shown = {digest for some in known for digest in _shown_by(store, some)}
     for digests in batches(sorted(shown), PICTURES_AT_ONCE):
         infos = answers(store, ask_info, digests)
@@ -451,13 +441,13 @@ class PictureChecks(Searcher):
         """Those of them that no post and no profile names: a server may have lost the marks alone, which `doctor`
         writes again. All posts and users are read where there are suspects."""
         named: set[str] = set()
-        for _, names in keys_of(self._store, [keys.user, keys.post] if self._unmarked else []):
+        for _, names in checks.keys_of(self._store, [keys.user, keys.post] if self._unmarked else []):
             stored = answers(self._store, lambda pipe, key: pipe.hmget(key, NAMING), names)
             named.update(*(DIGESTS.findall(text or "") for texts in stored.values() for text in texts))
         unshown = [key for key in self._unmarked if _digest_in(key) not in named]
         yield [
             Finding(key, partial(settle_picture, self._store, _digest_in(key)))
-            for key in still_there(self._store, unshown, str)
+            for key in checks.still_there(self._store, unshown, str)
         ]
 
     def _left(self, names: Sequence[str]) -> list[str]:

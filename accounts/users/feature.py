@@ -1,15 +1,12 @@
 """Users: names, hashes, and what a deletion removes."""
 
-from accounts.users import checks
-from accounts.users.accounts import USERS, account_lines, finish_deletion, finish_user, remove_user
-from accounts.users.adoption import AccountAdoption
-from accounts.users.names import finish_name
+from accounts.users import accounts, adoption, checks, names
 from retwis_site.features import Feature
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 
 FEATURE = Feature(
-    jobs={"user": finish_user, "name": finish_name, "gone": finish_deletion},
+    jobs={"user": accounts.finish_user, "name": names.finish_name, "gone": accounts.finish_deletion},
     put_off={},
     searchers=(
         checks.AccountChecks,
@@ -18,8 +15,8 @@ FEATURE = Feature(
         checks.DeletedAccountChecks,
         checks.UnknownUserChecks,
     ),
-    adoption=lambda store: AccountAdoption(store).checks(),
-    account_lines=account_lines,
-    site_lines=(USERS, *(lines_of(keys.user.fields[name]) for name in ("colour", "needs_alt"))),
-    remove_account=remove_user,
+    adoption=lambda store: adoption.AccountAdoption(store).checks(),
+    account_lines=accounts.account_lines,
+    site_lines=(accounts.USERS, *(lines_of(keys.user.fields[name]) for name in ("colour", "needs_alt"))),
+    remove_account=accounts.remove_user,
 )
