@@ -154,7 +154,7 @@ class ProfileForm(forms.Form):
         """Keep the colour that was chosen; `me` as just read. One round trip; none when it stays the same."""
         colour = self.new_colour(me)
         if colour is not None:
-            Users(connect()).choose_colour(me.uid, colour)
+            Users(connect()).choose(me.uid, "colour", colour)
 
     def upload(self, me: User, files: Mapping[str, Any]) -> None:
         """Store the files of a form that was sent. A refused file becomes an error of the form, and so does another
@@ -276,7 +276,7 @@ class SettingsForm(ProfileForm):
         the same."""
         chosen = self.cleaned_data["descriptions"]
         if chosen and (chosen == REQUIRED) != bool(since):
-            Users(connect()).require_descriptions(me.uid, int(time.time()) if chosen == REQUIRED else None)
+            Users(connect()).choose(me.uid, "needs_alt", str(int(time.time())) if chosen == REQUIRED else "")
 
     def facts(self) -> list[Fact] | None:
         """The facts that were typed; None when the form does not have them at all."""
@@ -414,7 +414,7 @@ def language(request: RetwisRequest) -> HttpResponse:
     if not form.is_valid():
         return _choice_page(request, "accounts/settings/language.html", form, form["language"])
     if request.user.is_authenticated:
-        Users(connect()).choose_language(request.viewer.require_user().uid, form.cleaned_data["language"])
+        Users(connect()).choose(request.viewer.require_user().uid, "language", form.cleaned_data["language"])
     response = HttpResponseRedirect(guards.page_after(request))
     keep_choice(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
     return response

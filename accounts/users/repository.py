@@ -60,26 +60,15 @@ class Users(Repository):
         are cached."""
         return answer(self._store, ask_people, uids)
 
-    def choose_language(self, uid: int, code: str) -> None:
-        """Keep the language that a user reads after each login. One round trip."""
-        self.write(uid, {"language": code})
-
-    def choose_colour(self, uid: int, colour: str) -> None:
-        """Keep the colour of a user's picture, one of COLOURS; with an empty one it follows from the uid again. One
-        round trip."""
-        if colour:
-            self.write(uid, {"colour": colour})
+    def choose(self, uid: int, field: str, text: str) -> None:
+        """Keep what a user has chosen: the `language` of the pages after each login, the `colour` of their picture, or
+        since when their pictures need a description (`needs_alt`). An empty text takes the choice back. One round
+        trip."""
+        if text:
+            self.write(uid, {field: text})
         else:
-            self.take_back(uid, ["colour"])
+            self.take_back(uid, [field])
         forget(uid)
-
-    def require_descriptions(self, uid: int, since: int | None) -> None:
-        """Since when no picture of a post of this user may be without a description, in unix seconds; None: it may.
-        One round trip."""
-        if since is None:
-            self.take_back(uid, ["needs_alt"])
-        else:
-            self.write(uid, {"needs_alt": str(since)})
 
     def write(self, uid: int, fields: Mapping[str, str]) -> bool:
         """Write fields of an account. Returns False for a deleted account, which keeps none of them. One round trip,

@@ -135,11 +135,11 @@ def _complete_profile(store: Store, user: User, account: Line, facts: Sequence[F
     if not user.name or not bio or new_facts:
         NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]), new_facts)
     if not language and account["language"] in dict(settings.LANGUAGES):
-        Users(store).choose_language(user.uid, account["language"])
+        Users(store).choose(user.uid, "language", account["language"])
     if not user.colour and account.get("colour") in COLOURS:
-        Users(store).choose_colour(user.uid, account["colour"])
+        Users(store).choose(user.uid, "colour", account["colour"])
     if not needs_alt and (since := unix(account.get("needs_alt", ""))) is not None:
-        Users(store).require_descriptions(user.uid, since)
+        Users(store).choose(user.uid, "needs_alt", str(since))
 
 
 def _facts(lines: Sequence[Line]) -> list[Fact]:
