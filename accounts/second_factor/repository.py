@@ -23,7 +23,7 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_number
-from retwis_site.store.replies import Reply, Result, trip
+from retwis_site.store.replies import Result, trip
 
 DRIFT = 1  # steps of 30 seconds by which the clock of a phone may differ
 DIGITS = 6
@@ -207,14 +207,12 @@ class SecondFactors(Repository):
 
         Both commands must say yes, in any order. A process that dies between them has spent the challenge.
         """
+        uses = keys.factor_uses(uid)
         with self._store.pipeline() as pipe:
             is_first = pipe.set_nx_ex(keys.challenge(challenge), str(uid), keys.challenge.lives)
-            has_grown: Reply[int] | Result[int] = (
-                pipe.zadd_gt(keys.factor_uses(uid), passkey.use, counter)
-                if counter
-                else _never_counted(pipe, uid, passkey)
-            )
-        return bool(is_first.value) and bool(has_grown.value) and self._is_kept(uid)
+            used = pipe.zadd_gt(uses, passkey.use, counter) if counter else pipe.zscore(uses, passkey.use)
+        has_grown = bool(used.value) if counter else used.value is None  # one without a counter never had one
+        return bool(is_first.value) and has_grown and self._is_kept(uid)
 
     def _take(self, uid: int, totp: Totp, typed: str) -> bool:
         step = step_of(totp.secret, typed)
@@ -228,12 +226,6 @@ class SecondFactors(Repository):
 
     def _is_kept(self, uid: int) -> bool:
         return Users(self._store).keeps(uid, keys.credentials(uid), keys.factor_uses(uid))
-
-
-def _never_counted(pipe: Pipe, uid: int, passkey: Passkey) -> Result[int]:
-    """Of a passkey without a counter: that it never had one."""
-    last = pipe.zscore(keys.factor_uses(uid), passkey.use)
-    return Result(lambda: int(last.value is None))
 
 
 def step_of(secret: str, typed: str) -> int | None:
