@@ -196,7 +196,7 @@ class CommunityChecks(Searcher):
             repair = partial(sanctions.follow_end, store, uid, present.until)
             yield WrongUser(uid, "no job follows the end of the sanction", repair, noted=(keys.outbox(job), job))
         appeal = sanctions.read_appeal(uid, fields.get("appeal"))
-        if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
+        if appeal is not None and appeal.act == present.act_id and sanctions.answer_of(present.act_id) not in fields:
             repair = partial(Sanctions(store).queue_appeal, appeal)
             noted = (keys.appeals(), appeal.member)
             yield WrongUser(uid, "the appeal does not wait for a decision", repair, noted=noted)

@@ -108,7 +108,7 @@ def _line(uid: int, present: Sanction, appeal: Appeal | None, answer: str | None
         "since": iso(present.since),
         "act": present.act_id,
     }
-    if appeal is not None and appeal.act_id == present.act_id:
+    if appeal is not None and appeal.act == present.act_id:
         line |= {"appeal": appeal.text, "appealed": iso(appeal.at)}
     return line | ({"answer": answer} if answer is not None else {})
 
@@ -123,7 +123,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
         if "answer" in line:
             stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:
-            appeal = Appeal(uid, act_id, line["appeal"], file.seconds(line, "appealed"))
+            appeal = Appeal(act_id, line["appeal"], file.seconds(line, "appealed"), uid)
             stored["appeal"] = appeal.stored()
             if "answer" not in line:
                 writes.zadd(keys.appeals(), {appeal.member: appeal.at})

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, add_due, alone, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_below, newest_first
 from retwis_site.store.client import Pipe, Repository, Store, answers
-from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id
+from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_record
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Scored
@@ -42,19 +42,19 @@ PAGE = 20
 class Appeal:
     """What a person says about what is imposed on them."""
 
-    uid: int
-    act_id: str  # of the act that imposed it
+    act: str  # the id of the act that imposed it
     text: str
     at: int  # unix seconds
+    uid: int = 0  # of the person, in whose hash it stands
 
     @property
     def member(self) -> str:
         """In the sorted set of open appeals."""
-        return f"{self.uid}:{self.act_id}"
+        return f"{self.uid}:{self.act}"
 
     def stored(self) -> str:
         """As the field `appeal` of the person's hash."""
-        return json.dumps({"act": self.act_id, "at": self.at, "text": self.text}, ensure_ascii=False)
+        return json.dumps({"act": self.act, "at": self.at, "text": self.text}, ensure_ascii=False)
 
 
 def answer_of(act_id: str) -> str:
@@ -64,14 +64,8 @@ def answer_of(act_id: str) -> str:
 
 def read_appeal(uid: int, stored: str | None) -> Appeal | None:
     """The appeal in the field `appeal`; None for any other text."""
-    try:
-        fields = json.loads(stored or "{}")
-        act_id, text, at = fields["act"], fields["text"], fields["at"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    if not isinstance(act_id, str) or not isinstance(text, str) or not isinstance(at, int):
-        return None
-    return Appeal(uid, act_id, text, at)
+    found = stored_record(Appeal, keys.user(uid), stored, "an appeal") if stored else None
+    return found and replace(found, uid=uid)
 
 
 def open_appeals(store: Store, before: int | None = None) -> tuple[list[Appeal], int | None]:
@@ -199,8 +193,8 @@ class Sanctions(Repository):
             if present.appeal is not None:
                 raise AppealedAlready
             _require_in_time(present)
-            appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-            job = Outbox(store).add(f"appeal:{uid}:{appeal.act_id}:{nonce()}")
+            appeal = Appeal(present.imposed.act_id, text, int(time.time()), uid)
+            job = Outbox(store).add(f"appeal:{uid}:{appeal.act}:{nonce()}")
             if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
                 raise NoSuchUser(str(uid))
             with job.ending():
@@ -215,7 +209,7 @@ class Sanctions(Repository):
     def keep_if_open(self, appeal: Appeal) -> None:
         """Take an appeal out of the queue that is decided, or whose sanction has ended. Two round trips at most."""
         present = self.standing(appeal.uid)
-        if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
+        if present is None or not present.is_asked or present.imposed.act_id != appeal.act:
             self._store.zrem(keys.appeals(), appeal.member)
 
     def standing(self, uid: int) -> SanctionCase | None:
@@ -332,7 +326,7 @@ def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
         return None
     appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
     answer = read_act(keys.user(uid), line) if line is not None else None
-    return SanctionCase(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+    return SanctionCase(present, appeal if appeal is not None and appeal.act == present.act_id else None, answer)
 
 
 def delete_later(store: Store | Pipe, uid: int, act_id: str) -> None:
@@ -401,7 +395,7 @@ def finish_appeal(store: Store, claim: Claim) -> None:
     """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
-    if appeal is not None and appeal.act_id == claim.name.split(":")[2]:
+    if appeal is not None and appeal.act == claim.name.split(":")[2]:
         Sanctions(store).queue_appeal(appeal)
 
 

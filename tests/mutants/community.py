@@ -94,7 +94,7 @@ MUTANTS = [
         asked = pipe.hgetall(keys.user(appeal.uid))
         pipe.execute()
         present = case_in(appeal.uid, asked.value)
-        if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
+        if present is None or not present.is_asked or present.imposed.act_id != appeal.act:
             self._store.zrem(keys.appeals(), appeal.member)
 """,
         (f"{DELETED}[she appeals]",),

@@ -243,6 +243,16 @@ def test_an_appeal_against_one_sanction_is_not_sent_against_another(site, store,
     assert [appeal.text for appeal in open_appeals(store)[0]] == ["I threaten nobody."]
 
 
+@pytest.mark.parametrize("rest", ['"at": "yesterday"', '"at": true', '"at": -1', '"written": 7'])
+def test_what_is_no_appeal_is_skipped_and_logged_without_its_text(frozen, raw, caplog, rest):
+    raw.hset("user:2", "appeal", f'{{"act": "{raw.hget("user:2", "state_act")}", "text": "It was me", {rest}}}')
+    assert "It was me" not in frozen.get("/appeal/").content.decode()
+    assert "user:2 has a bad value, which is skipped: 'an appeal'" in caplog.text
+    assert "It was me" not in caplog.text
+    assert frozen.post("/appeal/", {"text": "It was a joke"}).status_code == 302
+    assert "It was a joke" in raw.hget("user:2", "appeal")
+
+
 def test_a_suspended_user_whose_appeal_was_refused_reads_what_still_saves_the_account(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     assert "unless this is lifted or you have appealed." in page_of(log_in(client), 403)

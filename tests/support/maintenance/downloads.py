@@ -32,7 +32,7 @@ def write_act_and_appeal(raw):
     """alice was frozen for a day, and has appealed."""
     act = Act(what="frozen", whom=1, by=2, reason="insults", until=LONG_AGO + 86400, at=(LONG_AGO + 40) * 1000)
     raw.zadd("acts:1", {act.line(): act.at})
-    raw.hset("user:1", "appeal", Appeal(1, act.id, "I am sorry.", LONG_AGO + 100).stored())
+    raw.hset("user:1", "appeal", Appeal(act.id, "I am sorry.", LONG_AGO + 100).stored())
 
 
 def write_report(raw):

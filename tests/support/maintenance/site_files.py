@@ -116,7 +116,7 @@ def add_community(raw):
     note = Act(what="note", by=1, whom=3, reason="Was warned before.", at=(LONG_AGO + 70) * 1000, id="0a1b2c3d4e5f")
     raw.zadd("staff_notes:3", {note.line(): note.at})
     state = {"state": "frozen", "state_until": 0, "state_reason": "insults", "state_since": LONG_AGO}
-    appeal = Appeal(3, frozen.id, "I am sorry.", LONG_AGO + 30).stored()
+    appeal = Appeal(frozen.id, "I am sorry.", LONG_AGO + 30).stored()
     answer = {"appeal": appeal, f"answer:{frozen.id}": refused.line()}
     raw.hset("user:3", mapping={**state, "state_act": frozen.id, **answer})
     raw.zadd("notices:3", {f"sanction:{refused.at}:3": refused.when})

@@ -346,7 +346,7 @@ def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(staff, sto
     people = [register(store, f"person{number}").user for number in range(30)]
     for number, user in enumerate(people):
         act = f"{number:012x}"
-        appeal = Appeal(user.uid, act, f"appeal <{number}>", 1010 if 8 <= number <= 12 else 1000 + number)
+        appeal = Appeal(act, f"appeal <{number}>", 1010 if 8 <= number <= 12 else 1000 + number, user.uid)
         raw.hset(f"user:{user.uid}", mapping={"state": "frozen", "state_act": act, "appeal": appeal.stored()})
         raw.zadd("appeals", {appeal.member: appeal.at})
     first = staff.get("/moderation/").content.decode()
