@@ -11,10 +11,10 @@ from accounts.community.sanctions import SanctionCase, alone_with, case_in, reco
 from accounts.joining import joining
 from accounts.media.profiles import ProfilePicture
 from accounts.media.repository import Pictures
-from accounts.signing_in.sessions.entities import sessions_in
+from accounts.signing_in.sessions.entities import SESSIONS
 from accounts.users.accounts import Registration, alone_with_looks, looks_like_another
 from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
-from accounts.users.repository import NO_SANCTION, Users, forget, role_of
+from accounts.users.repository import NO_SANCTION, PERSON, Users, forget, person, role_of
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
@@ -277,13 +277,13 @@ class Roles(Repository):
         """All moderators and admins, by uid. One round trip."""
         return staff_in(self._store.hgetall(keys.staff()))
 
-    def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
+    def give(self, uid: int, role: Role, by: int = OPERATOR) -> None:
         """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Sixteen
         round trips at most. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
         username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
         if not username or deleted is not None:
             raise NoSuchUser(str(uid))
-        act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
+        act = Act(what=f"role:{role}", whom=uid, by=by)
         job = Outbox(self._store).add(f"role:{uid}:{act.id}")
         mark = f"{MARK}{act.id}"
         with job.store.pipeline() as pipe:
@@ -377,20 +377,16 @@ def person_record(store: Store, name: str) -> PersonRecord:
         posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
         followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
     fields = stored.value
-    username, deleted = fields.get("username"), fields.get("deleted")
-    if not username:
+    deleted, hiding = fields.get("deleted"), ("deleted", "state", "state_until")
+    user = person(uid, [None if field in hiding else fields.get(field) for field in PERSON])
+    if user is None:
         raise NoSuchUser(name)
     with store.pipeline() as pipe:
-        registered = pipe.zscore(keys.users_by_time(), username)
+        registered = pipe.zscore(keys.users_by_time(), user.username)
         inviter = parse_number(fields.get("invited_by", ""))
         inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
     return PersonRecord(
-        user=User(
-            uid,
-            username,
-            fields.get("name", ""),
-            picture=stored_digest(keys.user(uid), fields.get(ProfilePicture.PICTURE)),
-        ),
+        user=user,
         role=role_of(uid, role.value),
         standing=case_in(uid, fields),
         deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
@@ -398,7 +394,7 @@ def person_record(store: Store, name: str) -> PersonRecord:
         posts=posts.value - reposts.value,
         followers=followers.value,
         following=following.value,
-        sessions=len(sessions_in(fields)),
+        sessions=len(SESSIONS.standing_in(fields)),
         invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
         bio=fields.get("bio", ""),
         facts=(fields.get("facts"), fields.get("verified_links")),

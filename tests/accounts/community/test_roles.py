@@ -29,13 +29,13 @@ def roles(store, raw, alice, bob, carol):
 
 
 def test_a_role_is_in_staff_and_in_the_users_hash_and_in_the_log(roles, store, raw):
-    roles.give(ALICE, Role.MODERATOR, reason="she asked")
+    roles.give(ALICE, Role.MODERATOR)
     assert raw.hgetall("staff") == {"1": "moderator"}
     assert raw.hget("user:1", "role") == "moderator"
     [line] = raw.zrange("acts:1", 0, -1)
     assert json.loads(line)["what"] == "role:moderator"
     [act] = Log(store).page()[0]
-    assert (act.what, act.whom, act.by, act.reason) == ("role:moderator", ALICE, OPERATOR, "she asked")
+    assert (act.what, act.whom, act.by) == ("role:moderator", ALICE, OPERATOR)
     assert noted(raw) == []
 
 

@@ -13,6 +13,7 @@ from accounts.community.sanctions import Appeal, Sanctions
 from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
+from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day
 from tests.support.command_output import doctor_findings
@@ -41,6 +42,14 @@ def site(store, raw, alice, bob, carol):
 def staff(browser, site, carol):
     """The browser of carol."""
     return browser(carol)
+
+
+def test_a_picture_that_is_gone_meanwhile_leaves_the_initials_that_everyone_sees(staff, store):
+    Users(store).choose(BOB, "colour", "pink")
+    initials = re.compile('"(avatar [^"]+)" aria-hidden="true">B<')
+    [seen] = set(initials.findall(page_of(staff.get("/@bob/"))))
+    form = {"act": "remove_picture", "digest": "a" * 40, "reason": "Ads"}
+    assert initials.findall(page_of(staff.post("/moderation/people/bob/", form), 422)) == [seen]
 
 
 def test_a_report_is_decided_and_the_reporter_reads_it(staff, browser, site, alice, bob, store):
