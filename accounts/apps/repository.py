@@ -19,7 +19,7 @@ from django.core.signing import BadSignature, Signer
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in.factors import ask_has_factor
-from accounts.signing_in.tokens import OWN, TOKENS, Token, in_order, new_value, tokens_in
+from accounts.signing_in.tokens import OWN, TOKENS, Token, in_order, new_value
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, new_secret_of
@@ -225,7 +225,7 @@ class Tokens(Repository):
             stored = pipe.hgetall(user)
         if "deleted" in stored.value:
             Users(self._store).take_back(uid, ["codes_ended"])
-        self.end(uid, [token.digest for token in tokens_in(stored.value) if is_ended(token)])
+        self.end(uid, [token.digest for token in TOKENS.standing_in(stored.value).values() if is_ended(token)])
 
     def end(self, uid: int, digests: Collection[str]) -> None:
         """End these tokens, and remove what is left of those that have ended. At most one round trip: the HDEL of the
@@ -268,7 +268,7 @@ class TokenChecks(Searcher):
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """A line for each token; the most recently used first. Two round trips."""
-    found = tokens_in(store.hgetall(keys.user(owner.uid)))
+    found = TOKENS.standing_in(store.hgetall(keys.user(owner.uid))).values()
     apps = Apps(store).find_all({token.app for token in found})
     yield [
         {

@@ -22,7 +22,7 @@ from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.html import done, form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
-from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
+from accounts.signing_in.tokens import SCOPES, TOKENS, Token, in_words
 from accounts.users.entities import User
 from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
@@ -195,7 +195,7 @@ def apps(request: RetwisRequest) -> HttpResponse:
     """What apps may do for the user. A POST with `revoke`, the number of a token or ALL, ends that."""
     me, stored = stored_of(request.viewer)
     if request.method != "POST":
-        found = tokens_in(stored)
+        found = TOKENS.standing_in(stored).values()
         known = Apps(connect()).find_all({token.app for token in found})
         rows = [_row(token, known.get(token.app), active_language()) for token in found]
         return form_page(request, "accounts/apps/apps.html", {"rows": rows})

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from accounts.community import sanctions
 from accounts.community.acts import staff_in
 from accounts.community.log import Act, parts_of_log, queue_act, read_act
-from accounts.community.sanctions import Appeal
 from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone
 from accounts.users.entities import OPERATOR, UNSEEN, Role, Sanction, State
@@ -99,7 +98,7 @@ def _read_sanctions(store: Store) -> Iterator[Line]:
         yield from (_line(*one, answer) for one, answer in told.items())
 
 
-def _line(uid: int, present: Sanction, appeal: Appeal | None, answer: str | None) -> Line:
+def _line(uid: int, present: Sanction, appeal: sanctions.Appeal | None, answer: str | None) -> Line:
     line: Line = {
         "user": uid,
         "state": present.state.value,
@@ -123,7 +122,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
         if "answer" in line:
             stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:
-            appeal = Appeal(act_id, line["appeal"], file.seconds(line, "appealed"), uid)
+            appeal = sanctions.Appeal(act_id, line["appeal"], file.seconds(line, "appealed"), uid)
             stored["appeal"] = appeal.stored()
             if "answer" not in line:
                 writes.zadd(keys.appeals(), {appeal.member: appeal.at})

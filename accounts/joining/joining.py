@@ -377,8 +377,6 @@ def invited_by(store: Store, uid: int) -> list[str]:
 def _inviters(store: Store, number: int) -> dict[str, int]:
     """By username, newest first, who has invited those of the newest users who were invited; 0: the operator."""
     names = stored_names(keys.users_by_time(), store.zrevrange(keys.users_by_time(), 0, number - 1))
-    if not names:
-        return {}
     uids = answer(store, ask_owners, names)
     by = answers(store, lambda pipe, name: pipe.hget(keys.user(uids[name]), "invited_by"), uids)
     return {name: parse_number(field) or 0 for name, field in by.items() if field is not None}

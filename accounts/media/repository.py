@@ -238,8 +238,10 @@ class Pictures(Repository):
         pictures. Raises PictureGone, also for a picture that staff has blocked since it was uploaded."""
         if not digests:
             return {}
+        now = int(time.time())
         with self._store.pipeline() as pipe:
-            _queue_marks(pipe, mark, digests)
+            for digest in digests:
+                pipe.zadd(keys.media_users(digest), {str(mark): now})
             blocked = pipe.hmget(keys.blocked_media(), [*digests])
         found = self.of_user(mark.uid, digests)
         if len(found) < len(set(digests)) or any(look is not None for look in blocked.value):
@@ -249,8 +251,8 @@ class Pictures(Repository):
 
     def keep(self, mark: Mark, digests: Iterable[str]) -> None:
         """Let pictures stay which something else shows now, such as for a report. One round trip; none without any."""
-        with self._store.pipeline() as pipe:
-            _queue_marks(pipe, mark, digests)
+        now = int(time.time())
+        for_each(self._store, lambda pipe, digest: pipe.zadd(keys.media_users(digest), {str(mark): now}), digests)
 
     def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
         """Let pictures of a user stay as uploads when what shows them now goes. A round trip for each, and one."""
@@ -296,8 +298,3 @@ class Pictures(Repository):
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""
         return self._store.get_bytes(keys.media(name))
-
-
-def _queue_marks(pipe: Pipe, mark: Mark, digests: Iterable[str]) -> None:
-    for digest in digests:
-        pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})

@@ -1,7 +1,7 @@
 """The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
@@ -24,7 +24,7 @@ from accounts.signing_in import guards
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Session, Way, sessions_in
+from accounts.signing_in.sessions.entities import SESSIONS, Session, Way
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn, Refused, Role, User, Verified
@@ -455,7 +455,7 @@ class DeviceRow(NamedTuple):
 def sessions(request: RetwisRequest) -> HttpResponse:
     """The devices on which the user is logged in. A POST with `end`, the number of a session or OTHERS, ends these."""
     me, stored = stored_of(request.viewer)
-    found = sessions_in(stored)
+    found = SESSIONS.standing_in(stored).values()
     if request.method != "POST":
         listed = rows(found, request.viewer.secret, active_language())
         has_others = any(not row.is_here for row in listed)
@@ -476,7 +476,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     return done(request, _("The device is logged out."), "sessions")
 
 
-def rows(sessions: Sequence[Session], here: str, language: str) -> list[DeviceRow]:
+def rows(sessions: Iterable[Session], here: str, language: str) -> list[DeviceRow]:
     """The row of the session with the secret `here` stands first."""
     found = [
         DeviceRow(

@@ -25,7 +25,6 @@ from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.linking import urlize
-from retwis_site.rendering.pages import THEMES, shortcuts_of, theme_of
 from retwis_site.store.ids import digest_of
 from retwis_site.store.local_cache import Memory
 
@@ -170,7 +169,7 @@ class Page(Fragment):
     """A fragment that is a whole page: its template extends `base.html`, and `here` is the name of its view."""
 
     def __init__(self, template: str, here: str, *, shape: Mapping[str, Sequence[Hashable]] | None = None) -> None:
-        super().__init__(template, shape={"theme": ("", *THEMES), **(shape or {})}, constants={"here": here})
+        super().__init__(template, shape={"theme": ("", *pages.THEMES), **(shape or {})}, constants={"here": here})
         self.here = here
 
     def response(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
@@ -178,8 +177,8 @@ class Page(Fragment):
         here = "own_profile" if given.get("is_me") else self.here
         html = self.fill_as_sent(
             by.language,
-            theme=theme_of(request),
-            shortcuts=shortcuts_of(request),
+            theme=pages.theme_of(request),
+            shortcuts=pages.shortcuts_of(request),
             **frame(by, here, "waits" if given.get("polls") else "polls"),
             messages=pages.messages(request),
             csrf_token=by.token,

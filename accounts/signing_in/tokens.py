@@ -148,8 +148,3 @@ def _token(digest: str, since: int, used: int, app: str, scopes: str) -> Token |
 
 
 TOKENS = FieldPairs("token:", "token_used:", MOST_TOKENS, _token)
-
-
-def tokens_in(fields: Mapping[str, str]) -> list[Token]:
-    """The tokens that stand, as `FieldPairs.standing_in`."""
-    return [*TOKENS.standing_in(fields).values()]

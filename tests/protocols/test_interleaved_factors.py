@@ -10,7 +10,7 @@ import pytest
 from accounts.recovery.codes import RecoveryCodes, field_of
 from accounts.second_factor.repository import AlreadyThere, Passkey, SecondFactors, Totp
 from accounts.signing_in.factors import remove_factors, use_of
-from accounts.signing_in.sessions.entities import Device, sessions_in
+from accounts.signing_in.sessions.entities import SESSIONS, Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import User, Verified
 from tests.support.protocols.interleaving import interleave
@@ -63,10 +63,10 @@ def test_nothing_serves_twice(store, raw, schedules):
         shown, taken = ways(store, code, RecoveryCodes(store).make(ALICE)[0]), []
         for name, field in (("totp", f"1:{SECRET}"), ("passkey:a1", "{}"), ("passkey:c3", "{}")):
             raw.hset("credentials:1", name, field)
-        before = len(sessions_in(raw.hgetall("user:1")))
+        before = len(SESSIONS.standing_in(raw.hgetall("user:1")))
         interleaved([logging_in(store, way, taken) for way in shown.values() for _ in range(2)])
         assert len(taken) == len(set(taken)) <= len(shown), seed
-        assert len(sessions_in(raw.hgetall("user:1"))) - before <= len(taken), seed
+        assert len(SESSIONS.standing_in(raw.hgetall("user:1"))) - before <= len(taken), seed
 
 
 def test_a_recovery_code_serves_for_one_login_or_one_new_password(store, raw, schedules):
@@ -127,4 +127,4 @@ def test_a_session_of_a_password_that_is_changed_meanwhile_has_ended(store, raw,
         interleaved([logging_in(store, show, taken), change])
         finish_jobs(store, raw)
         if raw.hget("user:1", "password") == "another hash":
-            assert sessions_in(raw.hgetall("user:1")) == [], seed
+            assert SESSIONS.standing_in(raw.hgetall("user:1")) == {}, seed

@@ -207,8 +207,3 @@ class FieldPairs(Generic[T]):
 
 
 SESSIONS = FieldPairs("session:", "used:", MOST_SESSIONS, Session)
-
-
-def sessions_in(fields: Mapping[str, str]) -> list[Session]:
-    """The sessions that stand, as `FieldPairs.standing_in`."""
-    return [*SESSIONS.standing_in(fields).values()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from accounts.signing_in.factors import ask_has_factor
-from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, sessions_in
+from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value
 from accounts.signing_in.viewer import Viewer
 from accounts.users import repository as users
 from accounts.users.entities import State, User, Verified
@@ -268,7 +268,7 @@ class SessionChecks(Searcher):
     def _lost(self, uids: Sequence[int]) -> list[Owned]:
         """Sessions that stand, but that `auths` does not lead to: their cookies open nothing."""
         stored = answers(self._store, ask_stored, uids)
-        found = [(uid, one.secret) for uid, fields in stored.items() for one in sessions_in(fields)]
+        found = [(uid, one.secret) for uid, fields in stored.items() for one in SESSIONS.standing_in(fields).values()]
         owners = answers(self._store, lambda pipe, one: pipe.hget(keys.auths(), one[1]), found)
         return [one for one, owner in owners.items() if owner != str(one[0])]
 
@@ -319,5 +319,5 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "system": session.device.system,
             "way": session.way or "password",
         }
-        for session in sessions_in(store.hgetall(keys.user(owner.uid)))
+        for session in SESSIONS.standing_in(store.hgetall(keys.user(owner.uid))).values()
     ]

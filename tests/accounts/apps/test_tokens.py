@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in import tokens
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.signing_in.tokens import MOST_TOKENS, covers, tokens_in
+from accounts.signing_in.tokens import MOST_TOKENS, TOKENS, covers
 from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn
@@ -94,7 +94,7 @@ def test_a_user_has_so_many_tokens_and_the_least_used_ends(store, raw, alice):
     began = int(time.time()) - 86400
     raw.hset("user:1", mapping={f"token:{number:032}": f"{began + number}::app:read" for number in range(MOST_TOKENS)})
     token_of(alice)
-    assert len(tokens_in(raw.hgetall("user:1"))) == MOST_TOKENS
+    assert len(TOKENS.standing_in(raw.hgetall("user:1"))) == MOST_TOKENS
     assert not raw.hexists("user:1", f"token:{0:032}")
 
 
@@ -120,7 +120,7 @@ def test_a_token_ends_with_the_last_use_of_its_app_400_days_ago(store, raw, alic
     digest = digest_of(token)
     _since, rest = raw.hget("user:1", f"token:{digest}").split(":", 1)
     raw.hset("user:1", mapping={f"token:{digest}": f"1700000000:{rest}", f"token_used:{digest}": used})
-    assert len(tokens_in(raw.hgetall("user:1"))) == stands
+    assert len(TOKENS.standing_in(raw.hgetall("user:1"))) == stands
     assert (opens(store, token) == alice.user) is stands
     token_of(alice)  # another one leaves nothing of those that have ended
     assert raw.hexists("user:1", f"token_used:{digest}") is stands
@@ -159,11 +159,11 @@ def test_a_user_sees_what_apps_may_do_and_ends_it(store, raw, browser, alice, bo
     assert me.post("/settings/apps/", {"revoke": digest_of(others)[:16]}).status_code == 302
     page = me.post("/settings/apps/", {"revoke": digest_of(first)[:16]}, follow=True).content.decode()
     assert "The app can no longer use your account." in page
-    assert [token.digest for token in tokens_in(raw.hgetall("user:1"))] == [digest_of(second)]
+    assert [*TOKENS.standing_in(raw.hgetall("user:1"))] == [digest_of(second)]
     page = me.post("/settings/apps/", {"revoke": "all"}, follow=True).content.decode()
     assert "No app can use your account now." in page
-    assert tokens_in(raw.hgetall("user:1")) == []
-    assert len(tokens_in(raw.hgetall("user:2"))) == 1
+    assert TOKENS.standing_in(raw.hgetall("user:1")) == {}
+    assert len(TOKENS.standing_in(raw.hgetall("user:2"))) == 1
     assert "No app uses your account" in me.get("/settings/apps/").content.decode()
 
 

@@ -9,10 +9,10 @@ from accounts.signing_in.sessions.entities import (
     BROWSERS,
     LONGEST_READ,
     MOST_SESSIONS,
+    SESSIONS,
     SYSTEMS,
     Device,
     device_of,
-    sessions_in,
 )
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
@@ -235,7 +235,7 @@ def test_the_hour_of_the_last_use_is_written_once_an_hour(browser, store, raw, a
         costs.append(len([command for command in recorded.commands if command[:2] == ("HSET", "user:1")]))
     assert costs == [0, 0, 1, 0, 1]
     assert fields(raw, "used:") == {login.secret: str(HOUR + 7200)}
-    [session] = sessions_in(raw.hgetall("user:1"))
+    [session] = SESSIONS.standing_in(raw.hgetall("user:1")).values()
     assert (session.since, session.used) == (LONG_AGO, HOUR + 7200)
 
 

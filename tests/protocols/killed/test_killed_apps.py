@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens, own_token
-from accounts.signing_in.tokens import tokens_in
+from accounts.signing_in.tokens import TOKENS
 from retwis_site.store.client import connect
 from tests.support.apps import opens
 from tests.support.people import PASSWORD
@@ -23,7 +23,7 @@ def register_app(scene):
 
 
 def standing(scene):
-    return tokens_in(scene.raw.hgetall("user:1"))
+    return [*TOKENS.standing_in(scene.raw.hgetall("user:1")).values()]
 
 
 def without_expiry(scene):
@@ -114,7 +114,7 @@ def test_a_person_whom_an_app_registers(scene, capsys):
         if login is None:
             assert not scene.raw.hexists("users", "dora"), where
             return
-        given = tokens_in(scene.raw.hgetall(f"user:{login.user.uid}"))
+        given = TOKENS.standing_in(scene.raw.hgetall(f"user:{login.user.uid}")).values()
         assert len(given) == 1 or not through, where
 
     kill_at_every_command(scene, capsys, work, check)
