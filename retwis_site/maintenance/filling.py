@@ -6,7 +6,7 @@ and the next run recognises what a killed run has left. The commit point is the 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from django.conf import settings
 
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
-from retwis_site.jobs.outbox import alone
+from retwis_site.jobs.outbox import alone, owned
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, ask_part, batches, scanned
 from retwis_site.store.client import Pipe, Store, answers, exactly, for_each, refusal
@@ -68,16 +68,16 @@ class Filling:
         """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
         follow, post, like. At most three round trips for each type, and one. Raises CannotFill after another `begin`.
         """
-        require(self._store, self._run)
+        mine = require(self._store, self._run)
         for kind in site_lines().values():
             own = [line for line in lines if line["type"] == kind.type]
             if own:
-                self._write(kind, own)
+                self._write(mine, kind, own)
 
-    def _write(self, kind: SiteLines, lines: Sequence[Line]) -> None:
+    def _write(self, mine: Store, kind: SiteLines, lines: Sequence[Line]) -> None:
         known = self._known(kind, lines)
         self.dropped[kind.type] += len(lines) - len(known)
-        writes = Writes(self._store)
+        writes = Writes(mine)
         kind.write(writes, known)
         writes.execute()
         if kind.counter:
@@ -132,17 +132,22 @@ def begin(store: Store, what: str = UNFINISHED) -> str:
             refuse_people(mine)  # somebody may have registered since then, or another run has come to its commit
         mine.set(keys.next_user_id(), UNFINISHED)
         mine.set(keys.next_post_id(), run)
-    clear(store, but=counters())
+    for names in _own_names(store):
+        _remove(require(store, run), [name for name in names if name not in counters()])
     return run
 
 
-def require(store: Store, run: str) -> None:
-    """Raises CannotFill when another run has begun, which has removed what this one has written. One round trip."""
-    if store.get(keys.next_post_id()) != run:
+def require(store: Store, run: str) -> Store:
+    """The store for what this run changes next. It raises LeaseEnded after OWNER_GIVES_UP: a run may be stopped here,
+    and another one may fill the store meanwhile, so that people use it. Raises CannotFill when another run has begun,
+    which has removed what this one has written. One round trip."""
+    mine = owned(store)
+    if mine.get(keys.next_post_id()) != run:
         raise CannotFill(
             "Another import, copy or restore into this store has begun, or another `seed`, or it has lost its keys. "
             "Leave the store to that one; where there is none, run this again."
         )
+    return mine
 
 
 def commit(store: Store, run: str, largest: Mapping[str, int]) -> None:
@@ -176,14 +181,19 @@ def is_used(store: Store) -> bool:
     )
 
 
-def clear(store: Store, but: Collection[str] = ()) -> int:
-    """Remove every key of the key table, with the KEY_PREFIX, except these. Keys of other programs stay, such as
-    `user:settings`. Returns how many were removed."""
-    removed = 0
+def clear(store: Store) -> int:
+    """Remove every key of the key table, with the KEY_PREFIX. Keys of other programs stay, such as `user:settings`.
+    Returns how many were removed."""
+    return sum(_remove(store, names) for names in _own_names(store))
+
+
+def _own_names(store: Store) -> Iterator[list[str]]:
     for names in store.scan_keys(matching("*"), AT_ONCE):
-        own = [name for name in names if is_ours(name) and name not in but]
-        removed += sum(answers(store, lambda pipe, name: pipe.unlink(name), own).values())
-    return removed
+        yield [name for name in names if is_ours(name)]
+
+
+def _remove(store: Store, names: Iterable[str]) -> int:
+    return sum(answers(store, lambda pipe, name: pipe.unlink(name), names).values())
 
 
 # ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.
@@ -231,12 +241,12 @@ class Copy:
         self._run = begin(self._target)
 
     def __iter__(self) -> Iterator[None]:
-        """Raises CannotFill after another `begin`."""
+        """Two round trips to the target for each part of keys. Raises CannotFill after another `begin`."""
         for server, chunk in _chunks(self._source):
-            require(self._target, self._run)
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
                 for parts in scanned(server, _ask_part, some):
-                    for_each(self._target, lambda pipe, part: _write(pipe, *part), parts)
+                    mine = require(self._target, self._run)
+                    for_each(mine, lambda pipe, part: _write(pipe, *part), parts)
                     yield
 
     def finish(self) -> None:

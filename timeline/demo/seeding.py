@@ -358,8 +358,7 @@ def was_killed(store: Store) -> bool:
 def write(store: Store, run: str, batch: list[SeedWrite]) -> None:
     """Send some writes. Two round trips. Raises CannotFill after another `begin`: two communities would be
     mixed."""
-    filling.require(store, run)
-    for_each(store, queue_write, batch)
+    for_each(filling.require(store, run), queue_write, batch)
 
 
 def finish(store: Store, run: str, plan: Plan) -> None:
