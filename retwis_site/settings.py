@@ -31,14 +31,14 @@ def kept_secret(path: Path) -> str:
 def _make_secret(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    fresh.touch(mode=0o600)
-    fresh.write_text(secrets.token_urlsafe(48))
     try:
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(48))
         os.link(fresh, path)  # link, not rename: the first process wins
     except FileExistsError:
         pass
     finally:
-        fresh.unlink()
+        fresh.unlink(missing_ok=True)
     return path.read_text().strip()
 
 

@@ -1,13 +1,16 @@
 """Each setting is refused with one line where its kind does not know the text: by `check`, and by the site at start."""
 
 import os
+import resource
 import subprocess
 import sys
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from retwis_site.environment import SETTINGS
+from retwis_site.settings import kept_secret
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
@@ -159,3 +162,15 @@ def test_a_folder_that_the_site_may_not_write_is_an_error_of_var_dir(tmp_path):
     [line] = ended.stderr.splitlines()
     assert line.startswith(f"CommandError: No secret can be kept in {tmp_path}/file/var/secret_key: ")
     assert line.endswith("Set VAR_DIR to a folder that the site may write, or SECRET_KEY.")
+
+
+def test_a_start_on_a_full_disk_leaves_no_part_of_a_secret(tmp_path):
+    """A unit starts again and again. A limit for the size of files stands for the full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with pytest.raises(ImproperlyConfigured, match="No secret can be kept"):
+            kept_secret(tmp_path / "secret_key")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [*tmp_path.iterdir()] == []
