@@ -24,12 +24,11 @@ from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Handle, Pipe, Result, Scored, Store
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import note_bad, parse_number
 from retwis_site.store.kinds import KINDS, OfId, One
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import Handle, Result, Scored
 
 # Forms with pictures, which take some tenths of a second each, in a process of their own.
 UPLOADS = FairQueue(at_once=2, waiting=20)

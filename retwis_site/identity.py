@@ -13,10 +13,9 @@ from django.utils.translation import gettext as _
 from retwis_site.exceptions import StoreError
 from retwis_site.http.form_fields import is_visible
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answer
+from retwis_site.store.client import Pipe, Result, Store, answer
 from retwis_site.store.ids import parse_number
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
 
 logger = logging.getLogger("retwis.store")
 

@@ -20,10 +20,10 @@ from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_user
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, newest_first
-from retwis_site.store.client import Pipe, Repository, Store, answer, for_each
+from retwis_site.store.client import Pipe, Reading, Reply, Repository, Result, Scored, Store, answer, for_each, trip
+from retwis_site.store.commands import Question
 from retwis_site.store.ids import LARGEST_ID, integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.kinds import mirror_of
-from retwis_site.store.replies import Question, Reading, Reply, Result, Scored, trip
 from retwis_site.store.snowflake import STEP
 
 # ---- What others did.

@@ -27,9 +27,8 @@ from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.client import Repository, Store, answers
+from retwis_site.store.client import Repository, Store, answers, trip
 from retwis_site.store.ids import digest_of, nonce
-from retwis_site.store.replies import trip
 
 # Seconds of an app that gets no token: services register once for all their users, and the first may not allow it. Elk
 # keeps what it has got for a week, and would lead everybody to an app that is gone. In this time a stranger can fill 30

@@ -17,9 +17,8 @@ from retwis_site.features import features
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, Result
 from retwis_site.store.ids import integer, nonce, stored_record
-from retwis_site.store.replies import Result
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20

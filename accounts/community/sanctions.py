@@ -25,11 +25,10 @@ from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, alone, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_below, newest_first
-from retwis_site.store.client import Pipe, Repository, Store, answers
+from retwis_site.store.client import Pipe, Repository, Scored, Store, answers
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_record
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Scored
 from retwis_site.store.snowflake import STEP
 
 # ---- Appeals against sanctions, as they are stored.

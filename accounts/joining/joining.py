@@ -24,7 +24,8 @@ from retwis_site.identity import Mode
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.client import Repository, Store, answer, answers, remove_unchanged
+from retwis_site.store.chunks import remove_unchanged
+from retwis_site.store.client import Repository, Store, answer, answers
 from retwis_site.store.ids import digest_of, parse_number, stored_names, stored_record
 
 # ---- Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name ->

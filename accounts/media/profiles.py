@@ -23,9 +23,8 @@ from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes
-from retwis_site.store.client import Pipe, Repository, answers
+from retwis_site.store.client import Pipe, Repository, Result, answers
 from retwis_site.store.ids import is_digest, nonce
-from retwis_site.store.replies import Result
 
 
 class ProfilePicture(StrEnum):

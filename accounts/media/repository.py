@@ -21,10 +21,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, answers, for_each, handles
+from retwis_site.store.client import Pipe, Repository, Result, answers, for_each, handles
 from retwis_site.store.ids import nonce, note_bad, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import Result
 
 # ---- How much memory pictures take: a sorted set has the bytes of each. To add them up would take longer with each
 # picture, so they are counted in classes: those in which an allocator rounds up memory, four for each doubling. The sum

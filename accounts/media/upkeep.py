@@ -25,10 +25,9 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, remove_members
-from retwis_site.store.client import Pipe, Store, answer, answers, for_each
+from retwis_site.store.client import Pipe, Result, Store, answer, answers, for_each
 from retwis_site.store.ids import is_digest, note_bad, parse_id, parse_number, stored_time
 from retwis_site.store.kinds import id_in, unprefixed
-from retwis_site.store.replies import Result
 
 T = TypeVar("T")
 

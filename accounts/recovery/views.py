@@ -25,8 +25,7 @@ from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import answer, connect
-from retwis_site.store.replies import trip
+from retwis_site.store.client import answer, connect, trip
 
 # ---- Forms of the recovery of an account.
 

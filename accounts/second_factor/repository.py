@@ -21,9 +21,8 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Refused, User
 from accounts.users.repository import Users
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Repository, Result, trip
 from retwis_site.store.ids import note_bad, parse_number
-from retwis_site.store.replies import Result, trip
 
 DRIFT = 1  # steps of 30 seconds by which the clock of a phone may differ
 DIGITS = 6

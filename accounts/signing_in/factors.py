@@ -11,9 +11,8 @@ from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Result, Store
 from retwis_site.store.ids import digest_of
-from retwis_site.store.replies import Result
 
 TOTP, PASSKEY = "totp", "passkey:"  # fields of `credentials:<uid>`, the second is what their names begin with
 

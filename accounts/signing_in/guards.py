@@ -31,8 +31,7 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES
 from retwis_site.http.security_headers import KEPT, OPENER
 from retwis_site.rendering.pages import error_page, has_text, kept_fields, page_of_exception
-from retwis_site.store.client import connect
-from retwis_site.store.replies import trip
+from retwis_site.store.client import connect, trip
 
 P = ParamSpec("P")
 UserView = Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase]

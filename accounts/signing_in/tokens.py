@@ -16,9 +16,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.sessions.entities import FieldPairs
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Pipe, Result
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import Result
 
 # ---- Scopes: https://docs.joinmastodon.org/api/oauth-scopes/
 

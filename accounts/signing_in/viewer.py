@@ -26,10 +26,9 @@ from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
 from retwis_site.identity import FOR_STAFF, Site, ask_site, shown_site
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answer
+from retwis_site.store.client import Pipe, Reading, Reply, Result, Store, answer, begun, rest, trip
 from retwis_site.store.ids import digest_of, stored_id
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Reading, Reply, Result, begun, rest, trip
 
 # ---- What a request shows to prove who asks: the secret of a session in a cookie, or the token of an app.
 

@@ -17,12 +17,11 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, alone, job_id
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
-from retwis_site.store.chunks import Writes
-from retwis_site.store.client import Pipe, Repository, Store, for_each
+from retwis_site.store.chunks import Writes, ask_any
+from retwis_site.store.client import Pipe, Repository, Result, Store, for_each
 from retwis_site.store.ids import counted_id, integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
 from retwis_site.store.schema import is_hash
 
 # ---- Registration: the keys of a new user, and the one command that decides who has a name.
@@ -33,7 +32,7 @@ def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
     that users have, and two more."""
     others = [kind for kind in KINDS.values() if kind.of_users and kind is not keys.user]
     fields, role = pipe.hlen(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-    left = schema.ask_left(pipe, uid, others)
+    left = ask_any(pipe, uid, others)
     return Result(lambda: fields.value > 1 or role.value is not None or left.value)
 
 
@@ -51,6 +50,12 @@ def alone_with_looks(store: Store, name: str) -> Iterator[Store]:
 def looks_like_another(store: Store, name: str, uid: int | None = None) -> bool:
     """Whether the name of an account, but that of `uid`, looks like this one, or is the same. One round trip."""
     return any(holder not in {None, str(uid)} for holder in store.hmget(keys.skeletons(), skeletons(name)))
+
+
+def _ask_empty(pipe: Pipe) -> Result[bool]:
+    """Whether the store has no users and no mark: then the first of its users writes the mark."""
+    version, users = pipe.get(keys.schema()), pipe.zcard(keys.users_by_time())
+    return Result(lambda: version.value is None and not users.value)
 
 
 class Begun(NamedTuple):
@@ -79,7 +84,7 @@ class Registration(Repository):
         with it, on the same server: nobody gets what other servers still have of it.
         """
         with self._store.pipeline() as pipe:
-            owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
+            owner, is_empty = ask_owner(pipe, username), _ask_empty(pipe)
         if owner.value is not None:
             raise NameTaken(username)
         counted = settings.POST_IDS == "incr"

@@ -14,9 +14,8 @@ from accounts.users.checks import OwnedName, owned_names, usernames_of
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, Store, answers, connect_exactly, for_each
+from retwis_site.store.client import Pipe, Reply, Store, answers, connect_exactly, for_each
 from retwis_site.store.ids import NOT_UTF_8, integer
-from retwis_site.store.replies import Reply
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, answer, for_each, remove_unchanged
+from retwis_site.store.chunks import remove_unchanged
+from retwis_site.store.client import Pipe, Reply, Repository, Result, answer, for_each
 from retwis_site.store.ids import note_bad, parse_id, parse_number, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply, Result
 
 SECRET_DIGITS = 32
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile

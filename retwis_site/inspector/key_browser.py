@@ -14,13 +14,12 @@ from django.urls import reverse
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.client import Pipe, Repository, Store, answers
+from retwis_site.store.client import Pipe, Reply, Repository, Result, Store, answers
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of
-from retwis_site.store.replies import Reply, Result
 from retwis_site.telemetry.redaction import cut, shown_field, shown_job, shown_key
 
 LONGEST = 200  # characters of one value

@@ -18,10 +18,9 @@ from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, J
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, handles
+from retwis_site.store.client import Pipe, Result, Store, handles
 from retwis_site.store.ids import NOT_UTF_8, note_bad
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
 
 logger = logging.getLogger("retwis.deliver")
 

@@ -28,8 +28,9 @@ from retwis_site.maintenance.filling import Copy
 from retwis_site.maintenance.site_files import create
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.client import Store, exactly, no_answer, refusal
+from retwis_site.store.client import Store, exactly
 from retwis_site.store.connection import recorder, topology
+from retwis_site.store.connection.failures import no_answer, refusal
 from retwis_site.store.embedded import temporary_server
 
 # ---- The snapshot of a server: all its data at one moment, as the RDB file that it sends to a new replica.

@@ -17,13 +17,12 @@ from zlib import compress, decompress
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches, scanned
-from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.client import Handle, Pipe, Result, Scored, Store, answers
 from retwis_site.store.commands import MAKE_NO_KEY
 from retwis_site.store.connection import recorder
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Handle, Result, Scored
 
 T = TypeVar("T")
 

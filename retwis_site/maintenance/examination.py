@@ -19,9 +19,8 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches, in_order
-from retwis_site.store.client import Pipe, Store, answers, handles
+from retwis_site.store.client import Pipe, Reply, Store, answers, handles
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_time
-from retwis_site.store.replies import Reply
 from retwis_site.store.schema import StoreState, examine, is_hash, looks_official
 
 # ---- Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users.

@@ -19,11 +19,11 @@ from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.jobs.outbox import alone, owned
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, ask_part, batches, scanned
-from retwis_site.store.client import Pipe, Store, answers, exactly, for_each, refusal
+from retwis_site.store.client import Handle, Pipe, Result, Store, answers, exactly, for_each
 from retwis_site.store.connection import topology
+from retwis_site.store.connection.failures import refusal
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
-from retwis_site.store.replies import Handle, Result
 from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
 

@@ -14,11 +14,10 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Sear
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import AS_BYTES, SETS_AT_ONCE, ask_part, batches, scanned
-from retwis_site.store.client import Pipe, answers
+from retwis_site.store.client import Handle, Pipe, Result, answers
 from retwis_site.store.ids import LONGEST_LOGGED, integer, is_digest, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import COLOURS, KINDS, Anything, Kind, id_in, may_be
-from retwis_site.store.replies import Handle, Result
 from retwis_site.store.schema import ADOPTING
 
 COUNTERS = "counters below the largest id"

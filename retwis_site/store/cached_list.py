@@ -26,11 +26,11 @@ from operator import methodcaller
 from typing import NamedTuple
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
-from retwis_site.store.client import Pipe, Store, for_each
+from retwis_site.store.client import Pipe, Reply, Store, for_each
+from retwis_site.store.commands import Question
 from retwis_site.store.ids import note_bad, stored_numbers
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Question, Reply
 
 # All of these count entries.
 KEPT = 1000  # a list is cut to this length

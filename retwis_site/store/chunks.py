@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from redis.client import NEVER_DECODE
 
-from retwis_site.store.client import Pipe, Store, answers, for_each
+from retwis_site.store.client import Handle, Pipe, Reply, Result, Scored, Store, answers, for_each
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Handle, Reply, Result, Scored
+from retwis_site.store.kinds import Kind, OfId
 
 AT_ONCE = 500  # members
+MISSING = -2  # what TTL answers without the key
 AS_BYTES = {NEVER_DECODE: True}
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
 
@@ -144,6 +145,31 @@ def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:
                 asked.append((number, pipe.zrange(key, 0, some - 1)))
             room -= some
     return [(number, member) for number, members in asked for member in members.value]
+
+
+def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[str]:
+    """Remove fields of a hash that were read as these texts. Returns those that have another text by now, which stays.
+    One round trip, one more where that comes meanwhile; none without any.
+
+    No command removes a field only if it has a text. So each is read in the round trip that removes it, and another
+    text is put back, unless a newer one is there."""
+    with store.pipeline() as pipe:
+        removed = {name: pipe.hget(key, name) for name in read}
+        for name in read:
+            pipe.hdel(key, name)
+    others = {name: text for name, reply in removed.items() if (text := reply.value) is not None and text != read[name]}
+    with store.pipeline() as pipe:
+        for name, text in others.items():
+            pipe.hsetnx(key, name, text)
+    return [*others]
+
+
+def ask_any(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
+    """Whether a user or a post with this id has a key of these kinds. Where several servers share the keys, one may
+    lose a counter together with the hash of whom the id belongs to, and the others still have the rest. One command
+    for each kind."""
+    lives = [pipe.ttl(kind(number)) for kind in kinds if isinstance(kind, OfId)]
+    return Result(lambda: any(one.value != MISSING for one in lives))
 
 
 # ---- Writes that are collected, so that many of them are one command.

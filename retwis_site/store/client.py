@@ -4,6 +4,7 @@
 `store.pipeline()` returns a `Pipe` with the same methods: it queues them. `execute()`, or the end of a `with` block,
 sends them in one round trip.
 Each queued command returns a handle of its reply: no code finds a reply by its place.
+What takes several round trips is a reader, a generator that yields for each.
 `recorder.py` records every round trip.
 
 No command is ever sent twice. redis-py's own retries are off: after a lost reply, INCR or LPUSH would count or push
@@ -17,36 +18,89 @@ again. A failure is answered in this order, from the connection up:
 `Store.round_trip` is the seam for tests: every round trip goes through it. See `tests/support/stores/seam.py`.
 """
 
-import errno
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import compress, dropwhile
 from operator import itemgetter
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import redis
 from django.conf import settings
 from django_redis import get_redis_connection
-from redis.exceptions import AskError, ClusterDownError, MasterDownError, MovedError, NoPermissionError
-from redis.sentinel import MasterNotFoundError
 
-from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.store import kinds
-from retwis_site.store.commands import OF_ANY_TYPE, Commands
+from retwis_site.store.commands import OF_ANY_TYPE, Commands, Question
 from retwis_site.store.connection import recorder, topology
+from retwis_site.store.connection.failures import WRONG_TYPE, no_answer, no_answer_again, refusal
 from retwis_site.store.connection.recorder import asked
-from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
 from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queue, Queued, Transport, pack
-from retwis_site.store.replies import Handle, Question, Reply, Scored
 from retwis_site.store.schema import Gate
 
 P = ParamSpec("P")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
+Scored = list[tuple[str, float]]  # members with their scores
 MOST_LOOKED_AT = 2000  # keys, by one SCAN: up to 8 ms, in which the server does nothing else
+
+
+# ---- Handles: `followers = pipe.zcard(key)` queues a command and returns one; after `pipe.execute()`, or the `with`
+# block of the pipe, the number is `followers.value`. A page queues up to 60 commands, so a handle is one small object.
+
+
+class NoReplyYet(Exception):
+    """The value of a queued command was read before `execute()` had its reply."""
+
+
+class Reply(Generic[T]):
+    """The handle of a queued command. `execute()` sets its `value`."""
+
+    __slots__ = ("value",)
+
+    value: T
+
+    if not TYPE_CHECKING:  # to mypy, any other name stays an error
+
+        def __getattr__(self, name: str) -> object:
+            """Called for a `value` that is not set. Raises NoReplyYet."""
+            if name == "value":
+                raise NoReplyYet("the command is queued, but has no reply yet: call execute() on its pipe first")
+            raise AttributeError(name)
+
+
+class Result(Generic[T]):
+    """A handle of what is read from one or more replies: a user, from the fields of a hash."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        """`read` reads the values of the replies. It is called once for each use of `value`."""
+        self._read = read
+
+    @property
+    def value(self) -> T:
+        """Raises NoReplyYet before `execute()`."""
+        return self._read()
+
+
+class Handle(Protocol[T_co]):
+    """What has a value after the round trip: a `Reply` or a `Result`."""
+
+    @property
+    def value(self) -> T_co: ...
+
+
+# ---- Pipes and stores
 
 
 @dataclass(slots=True)
@@ -239,7 +293,7 @@ class Store(Commands):
         for place, reply in enumerate(replies):
             if isinstance(reply, redis.ResponseError):
                 command, options = queued[place]
-                if OF_ANY_TYPE in options and str(reply).startswith(_WRONG_TYPE):
+                if OF_ANY_TYPE in options and str(reply).startswith(WRONG_TYPE):
                     replies[place] = None
                     continue
                 raise self.failure(reply, str(command[0])) from reply
@@ -335,106 +389,7 @@ class Store(Commands):
         """Called right before commands are sent, and before the replies to a stream are read. Raises StoreError for
         REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
-            raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
-
-
-class Repository:
-    """Reads and writes one thing in a store. Each of its methods is a verb, and says how many round trips it makes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-
-def _names(queued: Sequence[Queued]) -> Iterator[str]:
-    return (str(command[0]) for command, _ in queued)
-
-
-def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
-    """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
-    cursor, chunk = scan(0)
-    yield chunk
-    while cursor:
-        cursor, chunk = scan(cursor)
-        yield chunk
-
-
-# ---- Questions that travel alone, and writes
-
-
-def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
-    """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
-    pipe = store.pipeline()
-    handle = ask(pipe, *args, **kwargs)
-    pipe.execute()
-    return handle.value
-
-
-def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
-    """As `answers`, where `ask` returns several handles: they have their values."""
-    pipe = store.pipeline()
-    found = {one: ask(pipe, one) for one in some}
-    pipe.execute()
-    return found
-
-
-def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
-    """What `ask` asks of each of them, all different. One round trip; none without any."""
-    return {one: handle.value for one, handle in handles(store, ask, some).items()}
-
-
-def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
-    """Send what `queue` queues for each of them. One round trip; none without any."""
-    with store.pipeline() as pipe:
-        for one in some:
-            queue(pipe, one)
-
-
-def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[str]:
-    """Remove fields of a hash that were read as these texts. Returns those that have another text by now, which stays.
-    One round trip, one more where that comes meanwhile; none without any.
-
-    No command removes a field only if it has a text. So each is read in the round trip that removes it, and another
-    text is put back, unless a newer one is there."""
-    with store.pipeline() as pipe:
-        removed = {name: pipe.hget(key, name) for name in read}
-        for name in read:
-            pipe.hdel(key, name)
-    others = {name: text for name, reply in removed.items() if (text := reply.value) is not None and text != read[name]}
-    with store.pipeline() as pipe:
-        for name, text in others.items():
-            pipe.hsetnx(key, name, text)
-    return [*others]
-
-
-# ---- Failures: each becomes a StoreError, with a sentence that names the fix.
-
-
-# The beginnings of the errors of a server that accepts no writes.
-_REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
-_WRONG_TYPE = "WRONGTYPE"
-
-# The fix for an error. The first matching type counts.
-_FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
-    (
-        SentinelRefused,
-        "Set REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if needed, to a user of the sentinels.",
-    ),
-    (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
-    (MasterNotFoundError, "Wait until the sentinels have elected another primary, or start it."),
-    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES too."),
-    (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
-    ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
-    (redis.BusyLoadingError, "Wait until the server has loaded its data, and try again."),
-    # Before the next: redis-py calls it one of these.
-    (MasterDownError, "Start the primary of this replica, or set REDIS_URL to a primary."),
-    (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
-]
-_OF_A_PROXY = {os.strerror(number) for number in errno.errorcode}  # what a Twemproxy replies for a server that is gone
-# Clusters and sentinels tell the addresses of other servers: the certificates of these must contain those addresses.
-_NAMED_BY = {
-    "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
-    "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
-}
+            raise no_answer_again()
 
 
 class _Failures:
@@ -473,45 +428,128 @@ class RecordedRoundTrip(_Failures):
             super().__exit__(kind, error, traceback)
 
 
-def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
-    """The error for a server that refused `what`: a command, or the connection."""
-    if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
-        return StoreReadOnly(
-            f"the store takes no writes: {str(error).rstrip('.')}. "
-            "Give it enough memory, a working disk and the replicas that it waits for, or set REDIS_URL to the primary."
-        )
-    # For an unknown command the server repeats the arguments, which may be secrets.
-    text = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
-    fix = _known_fix(error)
-    if "cluster support disabled" in text:
-        fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
-    if str(error).startswith(_WRONG_TYPE):
-        fix = "A key has the wrong type: `manage.py doctor --fix` moves it away."
-    if str(error) in _OF_A_PROXY:
-        fix = "The proxy does not reach one of its servers, those in REDIS_NODES: start it."
-    return StoreRefused(f"{text}. {fix}".rstrip())
+class Repository:
+    """Reads and writes one thing in a store. Each of its methods is a verb, and says how many round trips it makes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
 
-def no_answer(error: redis.RedisError) -> StoreError:
-    """The error for a store that does not answer."""
-    return StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}")
+def _names(queued: Sequence[Queued]) -> Iterator[str]:
+    return (str(command[0]) for command, _ in queued)
 
 
-def _name() -> str:
-    return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
+def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
+    """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
+    cursor, chunk = scan(0)
+    yield chunk
+    while cursor:
+        cursor, chunk = scan(cursor)
+        yield chunk
 
 
-def _fix(error: redis.RedisError | None) -> str:
-    if not settings.REDIS_URL:
-        return "Start it with `make run`, or set REDIS_URL to a server that runs."
-    if "certificate verify failed" in str(error):
-        named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
-        return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
-    return _known_fix(error) or "Start that server, or set REDIS_URL to one that runs."
+# ---- Readers: generators. What one asks stands in the order in which it is asked. Each `yield` is a round trip.
+#
+# A reader queues commands in the pipe that it gets, and yields at least once. Its caller sends the pipe: `Viewer.ask`
+# sends the check of the viewer in the first round trip, too. A StoreError is raised in the caller, not in the reader.
 
 
-def _known_fix(error: redis.RedisError | None) -> str:
-    return next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
+Reading = Generator[None, None, T]
+
+
+@overload
+def trip() -> Reading[tuple[()]]: ...
+@overload
+def trip(a: Handle[A], /) -> Reading[tuple[A]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], /) -> Reading[tuple[A, B]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], /) -> Reading[tuple[A, B, C]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], /) -> Reading[tuple[A, B, C, D]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], /) -> Reading[tuple[A, B, C, D, E]]: ...
+@overload
+def trip(
+    a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], /
+) -> Reading[tuple[A, B, C, D, E, F]]: ...
+@overload
+def trip(
+    a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], g: Handle[G], /
+) -> Reading[tuple[A, B, C, D, E, F, G]]: ...
+def trip(*handles: Handle[object]) -> Reading[tuple[object, ...]]:
+    """One round trip. The result has the value of each handle.
+
+    def profile(pipe: Pipe, uid: int) -> Reading[Profile]:
+        name, counts = yield from trip(pipe.hget(keys.user(uid), "name"), ask_follow_counts(pipe, uid))
+        [best] = yield from trip(ask_best(pipe, name))
+        return Profile(name, counts, best)
+    """
+    yield
+    return tuple([handle.value for handle in handles])
+
+
+def begun(reading: Reading[T]) -> Reading[T]:
+    """Queue what a reader asks first, so that it shares the next round trip of another. After that, `yield from` it."""
+    next(reading)
+    return reading
+
+
+def both(one: Reading[A], other: Reading[B]) -> Reading[tuple[A, B]]:
+    """What two readers return. They share their round trips, for as long as both make any."""
+    found: dict[Reading[Any], Any] = {}
+    while len(found) < 2:
+        for reading in (one, other):
+            if reading not in found:
+                try:
+                    next(reading)
+                except StopIteration as end:
+                    found[reading] = end.value
+        if len(found) < 2:
+            yield
+    return found[one], found[other]
+
+
+def rest(pipe: Pipe, reading: Reading[T]) -> T:
+    """What a reader returns. It makes the round trips that are left: all, unless the reader was `begun`."""
+    try:
+        while True:
+            next(reading)
+            pipe.execute()
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+# ---- Questions that travel alone, and writes
+
+
+def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
+    """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
+    pipe = store.pipeline()
+    handle = ask(pipe, *args, **kwargs)
+    pipe.execute()
+    return handle.value
+
+
+def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
+    """As `answers`, where `ask` returns several handles: they have their values."""
+    pipe = store.pipeline()
+    found = {one: ask(pipe, one) for one in some}
+    pipe.execute()
+    return found
+
+
+def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
+    """What `ask` asks of each of them, all different. One round trip; none without any."""
+    return {one: handle.value for one, handle in handles(store, ask, some).items()}
+
+
+def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
+    """Send what `queue` queues for each of them. One round trip; none without any."""
+    with store.pipeline() as pipe:
+        for one in some:
+            queue(pipe, one)
 
 
 # ---- The stores of a process

@@ -17,9 +17,8 @@ from django.utils.translation import gettext as _
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answer
+from retwis_site.store.client import Pipe, Result, Store, answer
 from retwis_site.store.ids import integer, nonce
-from retwis_site.store.replies import Result
 from retwis_site.store.snowflake import STEP
 
 

@@ -17,9 +17,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.commands import READS
 from retwis_site.store.ids import parse_number, stored_id, stored_ids
-from retwis_site.store.kinds import Kind, OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
 
 if TYPE_CHECKING:
     from retwis_site.store.client import Pipe, Store
@@ -28,7 +26,6 @@ VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
 UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy, restore or seeding has ended
 SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
-MISSING = -2  # what TTL answers without the key
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
@@ -110,20 +107,6 @@ def looks_official(store: Store) -> bool:
 def mark(store: Store | Pipe) -> None:
     """Say that the store is as this version of the site writes it. One round trip; a pipe queues it."""
     store.set(keys.schema(), str(VERSION))
-
-
-def ask_empty(pipe: Pipe) -> Result[bool]:
-    """Whether the store has no users and no mark: then the first of its users writes the mark."""
-    version, users = pipe.get(keys.schema()), pipe.zcard(keys.users_by_time())
-    return Result(lambda: version.value is None and not users.value)
-
-
-def ask_left(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
-    """Whether a user or a post with this id has a key of these kinds. Where several servers share the keys, one may
-    lose a counter together with the hash of whom the id belongs to, and the others still have the rest. One command
-    for each kind."""
-    lives = [pipe.ttl(kind(number)) for kind in kinds if isinstance(kind, OfId)]
-    return Result(lambda: any(one.value != MISSING for one in lives))
 
 
 def is_hash(password: str) -> bool:

@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(
         "profile: staff removes the picture that stands by then",
-        "retwis_site/store/client.py",
+        "retwis_site/store/chunks.py",
         "        pipe.hsetnx(key, name, text)\n",
         "        pass\n",
         (PICTURE,),

@@ -14,8 +14,7 @@ from accounts.users.repository import Users
 from retwis_site.exceptions import NothingToShow
 from retwis_site.http.apps import Invalid
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.client import connect
-from retwis_site.store.replies import trip
+from retwis_site.store.client import connect, trip
 from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed

@@ -17,8 +17,7 @@ from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import snowflake
-from retwis_site.store.client import Pipe, answer, connect
-from retwis_site.store.replies import Reading, trip
+from retwis_site.store.client import Pipe, Reading, answer, connect, trip
 from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of

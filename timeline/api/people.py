@@ -23,9 +23,8 @@ from retwis_site.exceptions import NotFound, NothingToShow
 from retwis_site.http.apps import Forbidden, Invalid
 from retwis_site.rendering.pages import lasting_origin
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answer, connect
+from retwis_site.store.client import Pipe, Reading, Result, Store, answer, both, connect, trip
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Reading, Result, both, trip
 from timeline.api.calls import Call, Endpoint, Listed, number_of, valid
 from timeline.api.entities import Entity, Profile, account_of, date_time
 from timeline.api.reading import accounts_of, read_accounts, read_profile_now

@@ -8,10 +8,10 @@ from accounts.facts.facts import FIELDS as FACTS, facts_of
 from accounts.users.entities import User
 from accounts.users.repository import ask_people
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import Handle, Pipe, Reading, Reply, Result, connect, rest, trip
+from retwis_site.store.commands import Question, together
 from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
 from timeline.api.entities import Entity, Profile, StatusDetails, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates, ask_seen_person

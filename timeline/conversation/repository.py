@@ -8,10 +8,23 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers
+from retwis_site.store.client import (
+    Pipe,
+    Reading,
+    Reply,
+    Repository,
+    Result,
+    Scored,
+    Store,
+    answer,
+    answers,
+    begun,
+    both,
+    rest,
+    trip,
+)
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.kinds import OfId
-from retwis_site.store.replies import Reading, Reply, Result, Scored, begun, both, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, PostsPage, Unavailable

@@ -22,8 +22,7 @@ from retwis_site.features import features
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import connect
-from retwis_site.store.replies import trip
+from retwis_site.store.client import connect, trip
 from timeline.conversation import repository
 from timeline.conversation.feature import ACTIONS
 from timeline.people.html import listed

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers, handles
+from retwis_site.store.client import Pipe, Reply, Repository, Store, answer, answers, handles, trip
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply, trip
 from timeline.people.lists import Suggested, Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in

@@ -29,8 +29,7 @@ from retwis_site.identity import known_site
 from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import answer, connect
-from retwis_site.store.replies import rest
+from retwis_site.store.client import answer, connect, rest
 from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post
 from timeline.posts.html import beginning_of, html_of, pictures_in_feed, words_of

@@ -21,9 +21,8 @@ from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_below
-from retwis_site.store.client import Pipe, Store, answer, answers, connect
+from retwis_site.store.client import Pipe, Result, Store, answer, answers, connect
 from retwis_site.store.ids import integer, stored_ids
-from retwis_site.store.replies import Result
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
 from timeline.posts.entities import NO_MEDIA, Media
 from timeline.posts.html import beginning_of, words_of

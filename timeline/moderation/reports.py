@@ -25,9 +25,8 @@ from retwis_site.exceptions import LeaseEnded, OfNewerVersion
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
+from retwis_site.store.client import Pipe, Repository, Result, Store, answer, answers, for_each
 from retwis_site.store.ids import LARGEST_ID, integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
-from retwis_site.store.replies import Result
 from timeline.notices import Inbox, Notice, NoticeKind, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
 from timeline.posts.pictures import remove_by_staff, require_picture, with_stored

@@ -15,9 +15,8 @@ from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, T
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
-from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.client import Pipe, Result, Store, answers
 from retwis_site.store.ids import integer, stored_id, stored_ids
-from retwis_site.store.replies import Result
 from timeline.moderation.reports import (
     Action,
     Deciding,

@@ -38,9 +38,8 @@ from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import A_DAY, moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.client import Store, answer, connect
+from retwis_site.store.client import Store, answer, connect, trip
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import trip
 from timeline.moderation import queue
 from timeline.moderation.reports import (
     LONGEST_NOTE,

@@ -12,9 +12,8 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.client import Repository
+from retwis_site.store.client import Repository, begun, both, rest, trip
 from retwis_site.store.ids import parse_number
-from retwis_site.store.replies import begun, both, rest, trip
 from timeline.moderation.reports import Report, ask_reports
 from timeline.notices import (
     ABOUT_POSTS,

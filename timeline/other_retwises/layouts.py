@@ -8,9 +8,8 @@ from django.utils.functional import cached_property
 
 from retwis_site.rendering.dates import is_milliseconds, seconds_of, unix_seconds
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, answers
+from retwis_site.store.client import Handle, Pipe, Result, answers
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Handle, Result
 from timeline.other_retwises.source import (
     AT_ONCE,
     Account,

@@ -16,12 +16,11 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import SourceStore, connect_source
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches, scanned
-from retwis_site.store.client import Pipe, RecordedRoundTrip, Store
+from retwis_site.store.client import Pipe, RecordedRoundTrip, Result, Store
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Result
 from timeline.other_retwises.values import ForeignPassword
 
 # ---- What is taken from it. Ids are whole numbers, times are unix seconds.

@@ -13,11 +13,10 @@ from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
 from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer
+from retwis_site.store.client import Pipe, Reading, Reply, Repository, Result, Scored, Store, answer, both, rest, trip
 from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reading, Reply, Result, Scored, both, rest, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_people
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answer, answers
+from retwis_site.store.client import Pipe, Reading, Result, Store, answer, answers, trip
+from retwis_site.store.commands import AboutUser, Question, scored
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import AboutUser, Question, Reading, Result, scored, trip
 from timeline.people.lists import KnownFollowers, ViewerRelation
 from timeline.posts.reading.visibility import HiddenPeople, LatestHidden
 from timeline.relations.relation import ask_among

@@ -13,10 +13,9 @@ from accounts.users.entities import NoSuchUser, State, User
 from accounts.users.repository import PERSON, ask_owner, ask_user, person
 from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository
+from retwis_site.store.client import Pipe, Reading, Repository, Result, Scored, trip
 from retwis_site.store.ids import LARGEST_ID, integer, parse_id, parse_number, stored_ids, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reading, Result, Scored, trip
 from timeline.relations.relation import BlocksViewer, ask_number
 from timeline.relations.relations import NOTHING_BETWEEN, Between, InCommon, ask_blocks, ask_followed, ask_hidden
 

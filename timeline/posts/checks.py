@@ -35,11 +35,10 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, Store, answer, answers, for_each, handles
+from retwis_site.store.client import Pipe, Result, Store, answer, answers, for_each, handles
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_ids, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
-from retwis_site.store.replies import Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery, Readers
 from timeline.posts.evidence import Evidence, Written, jobs_on_own

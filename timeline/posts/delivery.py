@@ -17,9 +17,8 @@ from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each, handles
+from retwis_site.store.client import Pipe, Reply, Repository, Store, answer, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, stored_ids
-from retwis_site.store.replies import Reply
 from timeline.posts.entities import Links
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids

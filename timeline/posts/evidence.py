@@ -10,9 +10,8 @@ from django.utils.functional import cached_property
 from retwis_site.maintenance.checks import ask_damaged, confirmed
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.client import Pipe, Store, answers, handles
+from retwis_site.store.client import Pipe, Reply, Result, Store, answers, handles
 from retwis_site.store.ids import stored_id
-from retwis_site.store.replies import Reply, Result
 from timeline.posts import settling
 
 

@@ -23,9 +23,8 @@ from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.maintenance.checks import Check, Searcher, keep, looking
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.client import Pipe, Result, Store, answers
 from retwis_site.store.ids import nonce, stored_id
-from retwis_site.store.replies import Result
 from timeline.posts.entities import MOST_PICTURES, Media, NoSuchPost, Picture
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import ALT, CHANGES, REMOVED, media_field, media_from

@@ -18,10 +18,9 @@ from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, emptied, remove_members
-from retwis_site.store.client import Repository, Store, answer, answers, for_each
+from retwis_site.store.client import Repository, Scored, Store, answer, answers, for_each
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.kinds import OfId
-from retwis_site.store.replies import Scored
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.entities import (
     NO_LINKS,

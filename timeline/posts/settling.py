@@ -23,9 +23,8 @@ from accounts.media.repository import Pictures
 from accounts.users.repository import ask_owners, is_deleted
 from retwis_site.jobs.outbox import Outbox, add_due, reconcile
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
+from retwis_site.store.client import Pipe, Repository, Result, Store, answer, answers, for_each
 from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
-from retwis_site.store.replies import Result
 from timeline.notices import Notice, NoticeKind, Welcome, ask_welcome, queue_notice, queue_remove
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, Media
 from timeline.posts.links import in_index, names_in, tags_in

@@ -22,10 +22,9 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, heads, remove_members
-from retwis_site.store.client import Pipe, Store, answer, answers
+from retwis_site.store.client import Pipe, Result, Store, answer, answers
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.kinds import POST, UNTIL, USER
-from retwis_site.store.replies import Result
 from timeline.relations.relation import Edge, Relation, ask_person, ask_target, queue_counted, write_counts
 
 # ---- A look: all that decides about some edges, read in one round trip.

@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping
 
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answers
-from retwis_site.store.replies import Question, Result
+from retwis_site.store.client import Pipe, Repository, Result, Store, answers
+from retwis_site.store.commands import Question
 from timeline.relations.edges import Edges
 from timeline.relations.relation import DROPS_HOME, Edge, Relation
 

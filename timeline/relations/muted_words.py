@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from retwis_site.maintenance.checks import Check, Searcher, rows
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, answer
+from retwis_site.store.client import Pipe, Reply, Repository, Scored, answer
+from retwis_site.store.commands import Question, scored
 from retwis_site.store.ids import note_bad
-from retwis_site.store.replies import Question, Reply, Scored, scored
 from timeline.language import joined, words
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge

@@ -14,10 +14,9 @@ from accounts.users.repository import is_deleted, state_now
 from retwis_site.exceptions import NotShown
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys, kinds
-from retwis_site.store.client import Pipe, Store, answers, for_each
+from retwis_site.store.client import Pipe, Result, Store, answers, for_each
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, OfText, Value, mirror_of
-from retwis_site.store.replies import Result
 
 # ---- Why a block keeps a page from its viewer.
 

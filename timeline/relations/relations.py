@@ -14,9 +14,9 @@ from accounts.community.sanctions import recount_later
 from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answers, for_each
+from retwis_site.store.client import Handle, Pipe, Reading, Reply, Repository, Result, Store, answers, for_each, trip
+from retwis_site.store.commands import Question
 from retwis_site.store.ids import integer, parse_id, stored_time
-from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Notice, NoticeKind, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes

@@ -33,10 +33,9 @@ from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
-from retwis_site.store.client import Pipe, Store, answer, answers, for_each
+from retwis_site.store.client import Handle, Pipe, Result, Scored, Store, answer, answers, for_each
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
 from retwis_site.store.kinds import KINDS, POST, SECONDS, TEXT, THREAD, UNTIL, USER, OfId, may_be
-from retwis_site.store.replies import Handle, Result, Scored
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Edge, Relation, ask_number, ask_person, ask_post_exists, recount
 from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, followed_at_work, relations

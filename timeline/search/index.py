@@ -27,10 +27,9 @@ from django.utils.functional import cached_property
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers
+from retwis_site.store.client import Pipe, Reply, Repository, Result, Store, answer, answers
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply, Result
 from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.language import words, written_terms
 from timeline.posts.entities import NO_MEDIA, Links, Media

@@ -16,9 +16,8 @@ from typing import NamedTuple, TypeVar
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
-from retwis_site.store.client import Pipe, Store, answer
+from retwis_site.store.client import Pipe, Reading, Result, Store, answer, trip
 from retwis_site.store.ids import LARGEST_ID
-from retwis_site.store.replies import Reading, Result, trip
 from timeline.posts.entities import Post
 from timeline.posts.reading.moments import Bounds, bounds_of
 from timeline.posts.reading.post_reader import PostReader

@@ -13,8 +13,7 @@ from accounts.signing_in.html import Page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.fragments import Fragment, Html, joined
-from retwis_site.store.client import Pipe, connect
-from retwis_site.store.replies import Result
+from retwis_site.store.client import Pipe, Result, connect
 from timeline.language import words
 from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.html import listed

@@ -15,10 +15,9 @@ from retwis_site.maintenance.checks import AtWork, Check, Searcher, looking, nam
 from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, remove_members
-from retwis_site.store.client import Pipe, Repository, Store, answer, answers, for_each
+from retwis_site.store.client import Pipe, Repository, Result, Store, answer, answers, for_each, trip
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
 from retwis_site.store.kinds import unprefixed
-from retwis_site.store.replies import Result, trip
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import PostsPage

@@ -10,10 +10,9 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge, remove_dead
-from retwis_site.store.client import Pipe, Store, answer, answers
+from retwis_site.store.client import Pipe, Result, Store, answer, answers, both, rest, trip
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result, both, rest, trip
 from timeline.people.directory import read_shown_names
 from timeline.posts.entities import Post, PostsPage
 from timeline.posts.post_ids import RECENT, post_ids

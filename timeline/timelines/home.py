@@ -22,10 +22,10 @@ from retwis_site.store.cached_list import (
     merge,
     remove_dead,
 )
-from retwis_site.store.client import Pipe, Repository, Store, answer
+from retwis_site.store.client import Pipe, Reply, Repository, Result, Store, answer, trip
+from retwis_site.store.commands import Question, together
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Question, Reply, Result, together, trip
 from timeline.posts.entities import PostsPage
 from timeline.posts.reading import post_reader
 from timeline.posts.reading.records import cached_author

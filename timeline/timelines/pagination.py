@@ -6,9 +6,8 @@ from functools import partial
 from typing import NamedTuple
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Pipe, Reply
 from retwis_site.store.ids import LARGEST_ID, parse_id
-from retwis_site.store.replies import Reply
 from timeline.posts.entities import Post, PostsPage
 
 # ---- The cursor `?before=`: where a page begins. It is an id, never an offset, so new posts do not move the page.

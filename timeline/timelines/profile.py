@@ -13,10 +13,10 @@ from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from retwis_site.store.client import Pipe, Repository, Store, answer
+from retwis_site.store.client import Handle, Pipe, Reading, Repository, Result, Store, answer, both, rest, trip
+from retwis_site.store.commands import Question
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Handle, Question, Reading, Result, both, rest, trip
 from timeline.people.in_common import Mine, ask_mine, foreseen_people
 from timeline.people.lists import ProfileTexts, ViewerRelation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post, PostsPage

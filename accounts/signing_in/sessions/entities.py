@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 
 from accounts.users.entities import Verified
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Pipe, Result
 from retwis_site.store.ids import digest_of, parse_number
-from retwis_site.store.replies import Result
 
 # ---- What a login was made with, from the User-Agent header: "Firefox on Linux".
 #

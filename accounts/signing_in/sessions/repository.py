@@ -21,9 +21,8 @@ from retwis_site.jobs.outbox import Claim, Outbox, alone, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Repository, Store, answers
+from retwis_site.store.client import Pipe, Reply, Repository, Result, Store, answers, trip
 from retwis_site.store.ids import nonce, parse_id
-from retwis_site.store.replies import Reply, Result, trip
 
 WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
 

@@ -24,8 +24,8 @@ from accounts.joining.joining import (
 )
 from accounts.users.entities import NameTaken, State
 from retwis_site.identity import MODES
+from retwis_site.store.client import Result
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD as MEMBERS_PASSWORD, register
 from tests.support.stored_keys import noted

@@ -10,11 +10,10 @@ from hypothesis import given, strategies as st
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect_exactly, packed
-from retwis_site.store.commands import Commands
+from retwis_site.store.client import NoReplyYet, Pipe, Reply, Result, connect_exactly, packed
+from retwis_site.store.commands import Commands, Question, scored
 from retwis_site.store.connection.recorder import Recording, keys_of
 from retwis_site.store.ids import LARGEST_ID
-from retwis_site.store.replies import NoReplyYet, Question, Reply, Result, scored
 
 
 def test_each_handle_has_the_reply_to_its_own_command(store):

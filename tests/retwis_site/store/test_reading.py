@@ -2,9 +2,8 @@
 ask."""
 
 from retwis_site.store.chunks import remove_members
-from retwis_site.store.client import answer, answers
+from retwis_site.store.client import Result, answer, answers, begun, both, rest, trip
 from retwis_site.store.connection.recorder import Recording
-from retwis_site.store.replies import Result, begun, both, rest, trip
 
 
 def read_twice(pipe):

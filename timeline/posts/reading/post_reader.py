@@ -17,8 +17,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import ask_people, keep as keep_people
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Reading, Result, rest
+from retwis_site.store.client import Pipe, Reading, Result, Store, rest
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading import visibility
 from timeline.posts.reading.cached_posts import (

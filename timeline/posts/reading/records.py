@@ -10,10 +10,9 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import ask_user
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store, answers
+from retwis_site.store.client import Pipe, Reading, Result, Store, answers, trip
 from retwis_site.store.ids import is_digest, note_bad, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Reading, Result, trip
 from timeline.posts.entities import (
     MOST_PICTURES,
     NO_COUNTS,

@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol
 from accounts.users.entities import State, User
 from accounts.users.repository import Users
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Reading, Reply, Result, Store, trip
+from retwis_site.store.commands import AboutUser, Question, scored
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import AboutUser, Question, Reading, Reply, Result, scored, trip
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Acted, Media, Post
 from timeline.posts.links import tags_in

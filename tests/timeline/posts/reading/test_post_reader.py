@@ -1,8 +1,7 @@
 """`PostReader` reads the posts of every page: whose, in how many round trips, and what it leaves out."""
 
 from accounts.users.entities import User, Visitor
-from retwis_site.store.client import Pipe, answer
-from retwis_site.store.replies import rest
+from retwis_site.store.client import Pipe, answer, rest
 from tests.support.stored_posts import delete_answered, reader_for, write_answer
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
