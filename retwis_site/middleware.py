@@ -30,7 +30,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from retwis_site import health
 from retwis_site.fair_queue import PLACE
 from retwis_site.features import is_upload, queue_of
-from retwis_site.http.apps import CORS, is_of_app, preflight
+from retwis_site.http.apps import CORS, is_of_app
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
@@ -98,7 +98,7 @@ class SiteMiddleware(ObservedRequests):
         if refusal is not None:
             return refusal
         if request.method == "OPTIONS" and is_of_app(request):
-            return preflight()
+            return HttpResponse(status=204)  # what a browser asks before it sends a page's request to another site
         answer: GetResponse = self._in_language
         if self._files.autorefresh or path in self._files.files:
             answer = self._file

@@ -74,11 +74,6 @@ def list_of(items: Iterable[bytes]) -> bytes:
     return b"[%b]" % b",".join(items)
 
 
-def preflight() -> HttpResponse:
-    """What a browser asks before it sends a page's request to another site; SiteMiddleware adds the headers."""
-    return HttpResponse(status=204)
-
-
 # ---- Errors in what a request sends. The view answers them as JSON, and the repositories' own exceptions too.
 
 

@@ -47,12 +47,6 @@ DAMAGED = (ValueError, TypeError, AttributeError, RuntimeError, struct.error)  #
 RESERVED = 1 << 20  # bytes of a file, which are written at once: a mapped page that the disk lacks ends the process
 
 
-def _own_number() -> int:
-    """The number of this process's files. A process that was forked takes another one. Raises OSError."""
-    number, _ = _taken(os.getpid())
-    return number
-
-
 def files() -> list[str]:
     """The files of all processes, also of those that have ended, without what only says how a process is now."""
     with _turn():
@@ -61,7 +55,8 @@ def files() -> list[str]:
 
 @lru_cache(maxsize=1)  # after a fork, the parent alone keeps its lock
 def _taken(pid: int) -> tuple[int, IO[bytes]]:
-    """The number of the files of a process, and the lock that it holds as long as it runs."""
+    """The number of the files of a process, and the lock that it holds as long as it runs. A process that was forked
+    takes another one. Raises OSError."""
     with _turn():
         number, lock = next((number, lock) for number in count() if (lock := _free_lock(number)) is not None)
         (FOLDER / f"{STATE}_{number}.db").unlink(missing_ok=True)
@@ -122,7 +117,7 @@ def _turn() -> Iterator[None]:
 
 # All metrics that are made from now on count in the files of their process.
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)
-values.ValueClass = values.MultiProcessValue(_own_number)
+values.ValueClass = values.MultiProcessValue(lambda: _taken(os.getpid())[0])
 _requests = Counter("retwis_requests", "Requests, by view and status.", ["view", "status"], registry=None)
 _seconds = Histogram(
     "retwis_request_duration_seconds", "Time until the answer, by view.", ["view"], registry=None, buckets=BUCKETS

@@ -143,7 +143,8 @@ class SlotMap:
             if len(largest) == SLOTS or time.monotonic() > begun + GIVES_UP:
                 break
         if not largest:
-            raise _most_informative(failures)
+            no_slots = redis.ConnectionError("the servers of the cluster have no slots")
+            raise most_informative(failures or [no_slots], redis.ResponseError, redis.AuthenticationError)
         return largest
 
     def _ask_server(self, address: ServerAddress) -> dict[int, ServerAddress]:
@@ -178,12 +179,11 @@ def _with_address(address: ServerAddress, error: redis.RedisError) -> redis.Redi
     return type(error)(str(error) if name in str(error) else f"{name}: {error}")
 
 
-def _most_informative(failures: Sequence[redis.RedisError]) -> redis.RedisError:
-    """A refusal says more than a server that did not answer."""
-    if not failures:
-        return redis.ConnectionError("the servers of the cluster have no slots")
-    refused = [error for error in failures if isinstance(error, redis.ResponseError | redis.AuthenticationError)]
-    return [*refused, *failures][0]
+def most_informative(failures: Sequence[redis.RedisError], *kinds: type[redis.RedisError]) -> redis.RedisError:
+    """The first failure of the first of these kinds that there is, else the first one. A reply about what was asked
+    says more than a refusal, and a refusal more than no answer."""
+    of_kinds = (error for kind in kinds for error in failures if isinstance(error, kind))
+    return next(of_kinds, failures[0])
 
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree

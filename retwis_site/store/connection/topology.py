@@ -25,7 +25,7 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
 from retwis_site.store import embedded
-from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
+from retwis_site.store.connection.cluster import ClusterTransport, SlotMap, most_informative
 from retwis_site.store.connection.transport import OneServer, Pool, Transport
 
 ConnectionOptions = dict[str, Any]
@@ -323,7 +323,7 @@ class Sentinels(Sentinel):
             raise BeingReplaced(f"the sentinels are replacing the primary {host}:{port}")
         if is_usable:
             return host, port
-        raise _most_informative(failures)
+        raise most_informative(failures, MasterNotFoundError, SentinelRefused)
 
 
 ASKS_EVERY = 1.0  # seconds
@@ -359,15 +359,6 @@ def _failure(sentinel: Any, error: redis.RedisError) -> redis.RedisError:
     if isinstance(error, redis.ResponseError):
         return redis.ConnectionError(f"{_address(sentinel)} is no sentinel: {error}")
     return type(error)(f"sentinel {_address(sentinel)}: {error}")
-
-
-def _most_informative(failures: list[redis.RedisError]) -> redis.RedisError:
-    """A reply about the primary says more than a refusal, and a refusal says more than no answer."""
-    for kind in (MasterNotFoundError, SentinelRefused):
-        for error in failures:
-            if isinstance(error, kind):
-                return error
-    return failures[0]
 
 
 def _address(sentinel: Any) -> str:
