@@ -1,7 +1,6 @@
 """docs/api.md lists the calls of apps, with the scope that each needs."""
 
 import re
-from pathlib import Path
 
 from django.conf import settings
 
@@ -12,7 +11,7 @@ ROW = re.compile(r"^\| (`(?:GET|POST|PUT|PATCH|DELETE) .+?) \|(?: `([\w:]+)`(, o
 
 
 def test_the_document_lists_each_call_with_its_scope():
-    text = (Path(settings.BASE_DIR) / "docs/api.md").read_text()
+    text = (settings.BASE_DIR / "docs/api.md").read_text()
     documented = [
         (*call.split(" "), scope, bool(visitor))
         for calls, scope, visitor in ROW.findall(text)

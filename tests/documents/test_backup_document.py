@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import redis
@@ -18,7 +17,7 @@ from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.processes.processes import environment, wait_until
 from tests.support.stores import acl_users
 
-DOCUMENT = (Path(settings.BASE_DIR) / "docs/backup.md").read_text()
+DOCUMENT = (settings.BASE_DIR / "docs/backup.md").read_text()
 CONSOLE = re.findall(r"^\$ (.*?)(?: +#.*)?$", DOCUMENT, re.MULTILINE)
 FOLDER = "/var/backups/retwis"
 SETTINGS = "/etc/retwis/backup.env"

@@ -1,11 +1,10 @@
 """docs/decisions.md: dated records of a few lines, the newest last."""
 
 import re
-from pathlib import Path
 
 from django.conf import settings
 
-DOCUMENT = (Path(settings.BASE_DIR) / "docs/decisions.md").read_text()
+DOCUMENT = (settings.BASE_DIR / "docs/decisions.md").read_text()
 MOST_LINES = 6
 RECORDS = dict(record.split("\n", 1) for record in re.split(r"^## ", DOCUMENT, flags=re.MULTILINE)[1:])
 

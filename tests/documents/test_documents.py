@@ -4,7 +4,6 @@ import contextlib
 import io
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -15,7 +14,7 @@ from retwis_site.features import Feature
 from retwis_site.store import commands
 from retwis_site.store.kinds import KINDS
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 RUNNING = (ROOT / "docs/running.md").read_text()
 FORMER = {name: ("db", name) for name in ("backup", "restore", "copy", "cleanup", "upgrade")}
 FORMER |= {name: ("user", name) for name in ("resetlink", "role", "sanction", "unthrottle")}

@@ -3,7 +3,6 @@
 import ast
 import logging
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -18,7 +17,7 @@ from retwis_site.store.kinds import KINDS
 from timeline.posts.composer import DRAFT_LIVES
 from timeline.posts.entities import LONGEST_POST
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 DOCUMENT = (ROOT / "docs/security.md").read_text()
 HOLDS, EXCEPTIONS, OPERATORS = "What holds", "Exceptions", "What is the operator's"
 

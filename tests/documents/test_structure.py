@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 PACKAGES = ("retwis_site", "accounts", "timeline", "benchmarks")
 LONGEST = 600  # lines of a file
 

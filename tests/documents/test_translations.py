@@ -3,7 +3,6 @@
 import re
 from functools import cache
 from gettext import GNUTranslations, c2py
-from pathlib import Path
 
 import polib
 import pytest
@@ -18,7 +17,7 @@ from timeline.relations.muted_words import LONGEST_MUTED
 from timeline.search.query import LONGEST_QUERY
 from timeline.tags.tags import MOST_FOLLOWED
 
-FOLDER = Path(settings.BASE_DIR) / "locale"
+FOLDER = settings.BASE_DIR / "locale"
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 NUMBERS = (*range(1000), 1_000_000)  # Spanish has a form for millions
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")

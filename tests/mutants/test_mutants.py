@@ -3,13 +3,12 @@
 import builtins
 import symtable
 from collections.abc import Iterator
-from pathlib import Path
 
 from django.conf import settings
 
 from tests.mutants.__main__ import MUTANTS
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 
 
 def test_a_mutant_changes_one_place_of_a_file_that_compiles_then():

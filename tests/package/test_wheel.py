@@ -10,7 +10,6 @@ import sys
 import urllib.request
 import venv
 import zipfile
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -20,7 +19,7 @@ from retwis_site.store import schema
 from tests.support.processes.processes import free_port, wait_until
 from tests.support.texts import guides
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 OLDEST = "0.2.0"  # the first version with a wheel
 
 

@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import subprocess
-from pathlib import Path
 
 import django
 import pytest
@@ -13,7 +12,7 @@ from django.conf import settings
 from retwis_site import version
 from tests.support.processes.processes import environment, manage
 
-CHANGELOG = (Path(settings.BASE_DIR) / "CHANGELOG.md").read_text()
+CHANGELOG = (settings.BASE_DIR / "CHANGELOG.md").read_text()
 
 
 def numbers(text):

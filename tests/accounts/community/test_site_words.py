@@ -2,7 +2,6 @@
 
 import re
 from io import StringIO
-from pathlib import Path
 
 import pytest
 import redis
@@ -22,9 +21,7 @@ from timeline.relations.relations import RELATIONS
 
 
 def test_the_name_is_fixed_in_no_template():
-    named = [
-        path.name for path in (Path(settings.FILES_DIR) / "templates").rglob("*.html") if "Retwis" in path.read_text()
-    ]
+    named = [path.name for path in (settings.FILES_DIR / "templates").rglob("*.html") if "Retwis" in path.read_text()]
     assert named == []
 
 

@@ -6,7 +6,6 @@ import logging
 import re
 import stat
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import redis
@@ -309,9 +308,7 @@ logging.getLogger("retwis.store").error("something")
 # ---- the source code
 
 SOURCES = [
-    path
-    for folder in ("retwis_site", "accounts", "timeline")
-    for path in (Path(settings.BASE_DIR) / folder).rglob("*.py")
+    path for folder in ("retwis_site", "accounts", "timeline") for path in (settings.BASE_DIR / folder).rglob("*.py")
 ]
 # Modules that run programs, open connections, draw predictable numbers or read unsafe formats, and where each is used.
 ALLOWED = {
@@ -391,7 +388,7 @@ def test_only_fragments_and_pictures_are_marked_as_safe_for_a_page():
         assert not re.search(r"mark_safe|format_html|Template\(", source), path
         assert name == FRAGMENTS or "SafeString" not in source, path
         assert name in MAKE_HTML or not re.search(r"\bHtml\(", source), path
-    for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html"):
+    for path in (settings.BASE_DIR / "templates").rglob("*.html"):
         assert not re.search(r"\|\s*safe|autoescape|json_script", path.read_text()), path
 
 

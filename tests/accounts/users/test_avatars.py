@@ -2,7 +2,6 @@
 person may choose its colour, which is shown at once wherever the picture is."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -24,7 +23,7 @@ PICTURE = re.compile(r'<span class="avatar.*?</span>')
 NAMES = {1: "Alice", 2: "bob"}
 LARGEST = 75  # bytes; a page may have fifty pictures
 DRAWN = re.compile(r'<span class="avatar g(\d+) s(\d+) f(\d+)" aria-hidden="true">([^\W_]{0,2})</span>')
-CSS = (Path(settings.BASE_DIR) / "retwis_site/static/retwis.css").read_text()
+CSS = (settings.BASE_DIR / "retwis_site/static/retwis.css").read_text()
 
 
 def look(uid):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 from django.conf import settings
 
@@ -37,7 +36,7 @@ HERS = "Quux"  # is in each text that zelda has written
 
 def told_to_stay():
     """The kinds of keys that docs/security.md names in the table of what stays."""
-    document = (Path(settings.BASE_DIR) / "docs/security.md").read_text()
+    document = (settings.BASE_DIR / "docs/security.md").read_text()
     [section] = re.findall(r"(?s)### What stays of a deleted account\n(.*?)\n### ", document)
     return {name.partition(":")[0] for name in re.findall(r"`([a-z_]+:?)(?:<[a-z]+>)?`", section)}
 

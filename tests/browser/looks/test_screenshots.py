@@ -4,7 +4,6 @@ import io
 import os
 import secrets
 import time
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -23,7 +22,7 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Bookmarks, Follows, Likes
 
-SHOWN = Path(settings.BASE_DIR) / "docs/screenshots"
+SHOWN = settings.BASE_DIR / "docs/screenshots"
 LARGEST = 100_000  # bytes; the README loads them all
 
 ME = "Mara"
@@ -148,6 +147,6 @@ def test_the_pictures_of_the_readme(chromium, community, folder):
 
 def test_the_readme_shows_every_picture_that_is_taken():
     taken = {path.name for path in SHOWN.glob("*.png")}
-    readme = (Path(settings.BASE_DIR) / "README.md").read_text()
+    readme = (settings.BASE_DIR / "README.md").read_text()
     assert taken == {"home.png", "dark.png", "phone.png", "profile.png", "post.png", "everyone.png"}
     assert {name for name in taken if f"docs/screenshots/{name}" not in readme} == set()

@@ -3,7 +3,6 @@
 import ast
 import re
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -13,7 +12,7 @@ from retwis_site.store.connection.cluster import SLOTS
 from tests.support.book import pages
 from timeline.book.views import FOLDER, chapters, neighbours
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 PARTS = ["In the official Retwis", "Here", "What it costs", "Exercise"]
 SVG = "{http://www.w3.org/2000/svg}"
 MAX_PICTURE = 8 * 1024  # bytes

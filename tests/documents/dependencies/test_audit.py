@@ -4,12 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 
-SCRIPT = Path(settings.BASE_DIR) / ".ci/audit.py"
+SCRIPT = settings.BASE_DIR / ".ci/audit.py"
 SOUND = {"name": "sound", "version": "1.0", "vulns": []}
 SKIPPED = {"name": "skipped", "skip_reason": "Dependency not found on PyPI and could not be audited"}
 WEAK = {"name": "weak", "version": "1.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["1.1"], "aliases": []}]}

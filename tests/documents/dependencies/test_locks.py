@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -10,7 +9,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 OF_EXTRAS = [line for extra in EXTRAS.values() for line in extra if not line.startswith("retwis[")]

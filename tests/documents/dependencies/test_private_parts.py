@@ -5,14 +5,13 @@ import ast
 import inspect
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.http import HttpResponse
 from packaging.requirements import Requirement
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 OWN = ("retwis_site", "accounts", "timeline")
 PRIVATE = {
     "django.contrib.messages.api.get_messages": "`request._messages`, which the site sets",

@@ -1,11 +1,10 @@
 """No file of a third party is in the tree: what the site ships is its own."""
 
 import re
-from pathlib import Path
 
 from django.conf import settings
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 WIDEST = 500  # characters of a line that a person writes
 FONTS = {".woff", ".woff2", ".ttf", ".otf", ".eot"}
 

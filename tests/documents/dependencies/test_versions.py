@@ -2,11 +2,10 @@
 
 import importlib.util
 import re
-from pathlib import Path
 
 from django.conf import settings
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 RUNNING = (ROOT / "docs/running.md").read_text()
 VERSIONS = RUNNING.partition("\n## Versions\n")[2].partition("\n## ")[0]
 

@@ -1,14 +1,13 @@
 """The files of deploy/ are the only text of their kind: documents show excerpts of them."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 
 from tests.support.stores import acl_users
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUNNING = (ROOT / "docs/running.md").read_text()
 EXCERPT = re.compile(r"^```\w+ (deploy/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,7 +1,6 @@
 """Under gunicorn and uWSGI, requests wait in threads: there are more threads than places in the queues."""
 
 import re
-from pathlib import Path
 
 from django.conf import settings
 
@@ -16,5 +15,5 @@ def test_pages_find_a_thread_while_every_queue_is_full():
 
 
 def test_uwsgi_has_as_many_threads():
-    uwsgi = Path(settings.BASE_DIR, "deploy/uwsgi.ini").read_text()
+    uwsgi = (settings.BASE_DIR / "deploy/uwsgi.ini").read_text()
     assert re.findall(r"^threads = (\d+)$", uwsgi, re.MULTILINE) == [str(gunicorn_settings.threads)]

@@ -8,7 +8,6 @@ import configparser
 import re
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -18,7 +17,7 @@ from django.urls import resolve
 from tests.support.deploy.machine import deployed
 from tests.support.texts import guides
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 DEPLOY = ROOT / "deploy"
 SOURCE = "/opt/retwis/source"
 VENV = "/opt/retwis/venv/bin"

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -30,7 +29,7 @@ def quotes():
 
 def test_the_table_has_every_version_of_the_changelog():
     rows = re.findall(r"^\| ([\w.]+) \| (\w+) \|", guides.text_of(GUIDE), re.MULTILINE)
-    changelog = (Path(settings.BASE_DIR) / "CHANGELOG.md").read_text()
+    changelog = (settings.BASE_DIR / "CHANGELOG.md").read_text()
     assert [version for version, _ in rows if version != "version"] == re.findall(r"^## \[(.*?)\]", changelog, re.M)
     assert dict(rows)["Unreleased"] == str(schema.VERSION)
 

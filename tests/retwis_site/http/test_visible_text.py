@@ -1,7 +1,6 @@
 """Which texts somebody can see: all of Unicode is asked."""
 
 import unicodedata
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -48,5 +47,5 @@ def test_an_emoji_that_is_newer_than_the_tables_is_seen():
 
 
 def test_the_script_counts_the_same_lines():
-    script = (Path(settings.FILES_DIR) / "retwis_site/static/members.js").read_text()
+    script = (settings.FILES_DIR / "retwis_site/static/members.js").read_text()
     assert f"const seen = /{SEEN}/u;" in script

@@ -1,7 +1,6 @@
 """What was sent to Redis, as the inspector shows it."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -107,7 +106,7 @@ def test_only_a_watch_asks_who_has_sent_a_command(store):
 def _sent_names():
     """The names of all commands that the source sends: the first argument of each `send`."""
     for package in ("retwis_site", "accounts", "timeline"):
-        for path in (Path(settings.BASE_DIR) / package).rglob("*.py"):
+        for path in (settings.BASE_DIR / package).rglob("*.py"):
             yield from re.findall(r'\.send\(\s*"([A-Z]+)"', path.read_text())
 
 

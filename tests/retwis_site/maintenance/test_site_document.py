@@ -1,7 +1,6 @@
 """docs/export.md describes the file of a whole site as it is."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -11,7 +10,7 @@ from retwis_site.maintenance.site_files import FORMAT, VERSION
 from tests.support.maintenance.site_files import export, import_, of_type, parsed, person
 from tests.support.stored_keys import empty
 
-DOCUMENT = (Path(settings.BASE_DIR) / "docs/export.md").read_text().partition("# The whole site as a file\n")[2]
+DOCUMENT = (settings.BASE_DIR / "docs/export.md").read_text().partition("# The whole site as a file\n")[2]
 
 
 def rows(title):

@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -97,7 +96,7 @@ def test_the_name_of_the_file_is_spelt_as_the_site_knows_it(tmp_path, written):
 
 
 def test_the_example_has_no_name_twice():
-    text = (Path(settings.BASE_DIR) / "deploy/retwis.env.example").read_text()
+    text = (settings.BASE_DIR / "deploy/retwis.env.example").read_text()
     names = re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE)
     assert len(names) == len(set(names)) > 5
 

@@ -3,7 +3,6 @@
 import gzip
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.conf import settings
 from retwis_site.store.local_cache import Memory
 from tests.support.demo_community import DEMO_LOGIN, seed
 
-STATIC = Path(settings.BASE_DIR) / "retwis_site/static"
+STATIC = settings.BASE_DIR / "retwis_site/static"
 
 
 class Parts(HTMLParser):

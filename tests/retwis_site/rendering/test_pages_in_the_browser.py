@@ -3,7 +3,6 @@ and in every language."""
 
 import dataclasses
 import itertools
-from pathlib import Path
 
 from django.conf import settings
 from django.urls import get_resolver, resolve
@@ -50,6 +49,6 @@ def test_the_walks_see_each_language_in_both_themes_at_each_width_and_each_width
 
 
 def test_ci_goes_on_every_walk_and_looks_at_the_pages_of_the_inspector():
-    stories = Path(settings.BASE_DIR, "tests/browser")
+    stories = settings.BASE_DIR / "tests/browser"
     assert WALKED in (stories / "looks/test_accessibility.py").read_text()
     assert LOOKED_AT in (stories / "inspector/test_inspector.py").read_text()

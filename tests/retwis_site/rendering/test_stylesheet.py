@@ -3,7 +3,6 @@
 import gzip
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.conf import settings
 from retwis_site.identity import COLOURS
 from tests.support.contrast import contrast
 
-FILE = Path(settings.BASE_DIR) / "retwis_site/static/retwis.css"
+FILE = settings.BASE_DIR / "retwis_site/static/retwis.css"
 CSS = re.sub(r"/\*.*?\*/", "", FILE.read_text(), flags=re.DOTALL)
 MAX_SIZE = 15 * 1024  # bytes, compressed
 SYSTEM_DARK = "@media screen and (prefers-color-scheme: dark)"

@@ -3,13 +3,12 @@ served."""
 
 import json
 import re
-from pathlib import Path
 
 import yaml
 from django.conf import settings
 from django.urls import get_resolver
 
-DEPLOY = Path(settings.BASE_DIR) / "deploy"
+DEPLOY = settings.BASE_DIR / "deploy"
 LABELS = {"view", "status", "cause", "kind", "role", "server", "le", "job"}
 
 

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from configparser import RawConfigParser
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -12,7 +11,7 @@ from django.conf import settings
 from retwis_site.telemetry.log_lines import JsonLine
 from tests.support.http.http_browser import TIMEOUT
 
-FILTER = Path(settings.BASE_DIR) / "deploy/fail2ban/filter.d/retwis.conf"
+FILTER = settings.BASE_DIR / "deploy/fail2ban/filter.d/retwis.conf"
 SUBNET = r"(?P<address>[\da-f.:]+(?:/\d+)?)"
 
 

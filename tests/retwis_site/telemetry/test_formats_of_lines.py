@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -108,7 +107,7 @@ def test_json_from_error_on():
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="the Debian package jq is not installed")
 def test_the_command_of_the_guide_finds_slow_requests_between_the_lines_of_systemd():
-    document = (Path(settings.BASE_DIR) / "docs/running.md").read_text()
+    document = (settings.BASE_DIR / "docs/running.md").read_text()
     [command] = re.findall(r"^journalctl .* \| (jq .*)$", document, re.MULTILINE)
     lines = [
         json.dumps({"logger": "retwis.access", "route": route, "ms": ms}) for route, ms in [("home", 7), ("tag", 700)]

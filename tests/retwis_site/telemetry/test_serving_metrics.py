@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-from pathlib import Path
 
 import pytest
 import redis
@@ -15,8 +14,8 @@ from tests.support.stored_keys import add_overdue_job
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.one_server]
 
-DOCUMENT = Path(settings.BASE_DIR) / "docs" / "running.md"
-DEPLOY = Path(settings.BASE_DIR) / "deploy"
+DOCUMENT = settings.BASE_DIR / "docs" / "running.md"
+DEPLOY = settings.BASE_DIR / "deploy"
 METRIC = re.compile(r"\bretwis_[a-z0-9_]+\b")
 IMMORTAL = re.compile(r".*(_total|_count|_sum|_bucket)")
 

@@ -56,7 +56,7 @@ class TlsBrowser(Browser):
         assert status == 200, page
 
 
-ROOT = Path(settings.BASE_DIR)
+ROOT = settings.BASE_DIR
 HOST = "retwis.example"
 # redis.conf waits for the disk at each write. While packages are installed beside the tests, that takes longer than the
 # site waits for the store, so the store is where there is no disk.

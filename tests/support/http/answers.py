@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -31,7 +30,7 @@ FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 def _own_drawings():
     """A pattern for exactly the drawings of the templates."""
-    templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
+    templates = [path.read_text() for path in (settings.BASE_DIR / "templates").rglob("*.html")]
     drawings = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
     code = r'<svg class="qr"[^<>]*>(<path [^<>]*/>)*</svg>'  # segno draws it
     return re.compile("|".join([code, *map(re.escape, drawings)]))

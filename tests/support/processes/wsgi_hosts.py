@@ -26,7 +26,7 @@ def _gunicorn(folder: Path, listens: str, top: str) -> list[str]:
 
 def _uwsgi(folder: Path, listens: str, top: str) -> list[str]:
     """With deploy/uwsgi.ini, at a port."""
-    text = Path(settings.BASE_DIR, "deploy/uwsgi.ini").read_text()
+    text = (settings.BASE_DIR / "deploy/uwsgi.ini").read_text()
     own = text.replace("socket = /run/retwis/web.sock\nchmod-socket = 660\n", f"http-socket = {listens}\n")
     assert own != text
     own = own.replace("/run/retwis/", f"{folder}/")
@@ -62,7 +62,7 @@ WSGISocketPrefix {folder}/wsgi
 
 def _documented_apache(top: str) -> str:
     """The lines of docs/running.md, for one process of the user and the Python of the tests, and this checkout."""
-    text = Path(settings.BASE_DIR, "docs/running.md").read_text()
+    text = (settings.BASE_DIR / "docs/running.md").read_text()
     lines = text.partition("```apache\n")[2].partition("```")[0]
     own = re.sub(r" user=.* python-home=\S+", "", lines).replace("processes=2", "processes=1")
     own = own.replace("/opt/retwis/venv/lib/python3.11/site-packages", str(settings.BASE_DIR))

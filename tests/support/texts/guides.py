@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 from django.conf import settings
 
@@ -10,7 +9,7 @@ _BLOCK = re.compile(r"^ *```(\w+)(?: ([^\n]+))?\n(.*?)^ *```$", re.MULTILINE | r
 
 
 def text_of(name: str) -> str:
-    return (Path(settings.BASE_DIR) / f"docs/{name}.md").read_text()
+    return (settings.BASE_DIR / f"docs/{name}.md").read_text()
 
 
 def commands(name: str) -> list[str]:

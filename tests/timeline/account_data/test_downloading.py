@@ -37,7 +37,7 @@ from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
 URL = "/settings/download/"
-DOCUMENT = (Path(settings.BASE_DIR) / "docs/export.md").read_text()
+DOCUMENT = (settings.BASE_DIR / "docs/export.md").read_text()
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 

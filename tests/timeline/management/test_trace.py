@@ -3,7 +3,6 @@
 import secrets
 import time
 from itertools import count
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -50,7 +49,7 @@ def test_what_a_worker_sends_for_a_post_is_printed(trace):
 @pytest.mark.indexed
 def test_the_document_shows_lines_that_are_printed(trace):
     printed = {" ".join(line.split()) for line in trace("post", "alice", "hello").splitlines()}
-    document = (Path(settings.BASE_DIR) / "docs/inspector.md").read_text()
+    document = (settings.BASE_DIR / "docs/inspector.md").read_text()
     sample = document.partition("```text\ndemo posts")[2].partition("```")[0].splitlines()
     lines = [" ".join(line.split()) for line in sample[1:] if line != "..."]
     assert [line for line in lines if line not in printed] == []

@@ -4,7 +4,6 @@ script ends a mention, and may stand before it. Which part of a text is a hashta
 import re
 import sys
 import unicodedata
-from pathlib import Path
 
 import pytest
 import regex
@@ -228,7 +227,7 @@ def test_a_name_is_completed_and_searched_after_each_at_sign(member, bob, sign):
     assert member.get("/search/", {"q": f"from:{sign}bob"}).status_code == 200
 
 
-SCRIPTS = Path(settings.FILES_DIR) / "retwis_site/static"
+SCRIPTS = settings.FILES_DIR / "retwis_site/static"
 SCRIPT = (SCRIPTS / "members.js").read_text()
 TOKEN = regex.compile(re.search("const TOKEN = /(.*)/u;", SCRIPT)[1])
 

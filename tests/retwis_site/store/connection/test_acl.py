@@ -1,7 +1,6 @@
 """The Redis users of docs/redis.md have exactly the rights that the code needs, on one server and on several."""
 
 import re
-from pathlib import Path
 
 import pytest
 import redis
@@ -22,7 +21,7 @@ CHANGE = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASS
 
 def sent_by_the_code():
     """Every command in the source, as ACL rules name it: first those of `commands.py`, in its order."""
-    root = Path(settings.BASE_DIR)
+    root = settings.BASE_DIR
     others = [path for name in ("retwis_site", "accounts", "timeline") for path in sorted((root / name).rglob("*.py"))]
     source = "\n".join(path.read_text() for path in (root / "retwis_site/store/commands.py", *others))
     calls = re.findall(r"(?:self|server|return pipe)\.send\(\s*(.*)", source)
