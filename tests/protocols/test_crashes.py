@@ -1,8 +1,6 @@
 """An action that is killed between any two round trips has no effect, or its full effect once a worker has run.
 Logins and password changes too. What a form of the site does is killed in `killed/`."""
 
-import io
-
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
@@ -46,8 +44,8 @@ def test_a_post(store, layout, alice, bob, raw, step):
     assert len(home_texts(store, bob)) == 1
     assert raw.zcard("updates:1") == 1
     assert noted(raw) == []
-    call_command("doctor", stdout=io.StringIO())
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("doctor", verbosity=0)
+    call_command("cleanup", verbosity=0)
     assert raw.keys("post:*") == [f"post:{raw.zrange('updates:1', 0, -1)[0]}"]
 
 
@@ -60,7 +58,7 @@ def test_a_new_display_name_after_a_killed_one(store, alice, raw, step):
     index.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
     finish_jobs(store, raw)
     assert expected_name_entries(raw).items() <= name_entries(raw).items()
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("cleanup", verbosity=0)
     assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
 
 
@@ -109,8 +107,8 @@ def sessions_of(raw):
 
 def check_the_keys(raw):
     """What is left is harmless, and `cleanup` removes it."""
-    call_command("doctor", stdout=io.StringIO())
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("doctor", verbosity=0)
+    call_command("cleanup", verbosity=0)
     assert raw.hgetall("auths") == dict.fromkeys([raw.hget("user:1", "auth"), *sessions_of(raw)], "1")
     used = {name.partition(":")[2] for name in raw.hkeys("user:1") if name.startswith("used:")}
     assert used <= sessions_of(raw)
@@ -157,6 +155,6 @@ def test_a_login(store, alice, raw, step):
     assert killed == (step < 4)
     assert len(sessions_of(raw) - before) == (step > 1)
     if killed and step > 1:  # one more than there may be, until a login or `doctor --fix`
-        call_command("doctor", "--fix", stdout=io.StringIO())
+        call_command("doctor", "--fix", verbosity=0)
     check_the_keys(raw)
     assert len(sessions_of(raw)) == MOST_SESSIONS

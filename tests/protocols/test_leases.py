@@ -6,7 +6,6 @@ a write has no effect, or its full effect once a worker has run.
 """
 
 import contextlib
-import io
 import time
 from collections import deque
 from types import SimpleNamespace
@@ -451,5 +450,5 @@ def test_a_killed_write_has_no_effect_or_its_full_effect(store, raw, begun_alike
     for step in each_moment():
         killed_before_round_trip(step, begun_alike(WRITES[name]))
         if lasting() not in (none, full):
-            call_command("cleanup", stdout=io.StringIO())
+            call_command("cleanup", verbosity=0)
             assert lasting() in (none, full), step

@@ -1,6 +1,5 @@
 """Codes and tokens of apps, killed between any two round trips, and interleaved with what ends them."""
 
-import io
 import time
 from functools import partial
 
@@ -38,8 +37,8 @@ def exchange(store, code, given):
 
 def assert_clean(raw):
     """What is left is harmless, and `cleanup` removes it."""
-    call_command("doctor", "--fix", stdout=io.StringIO())
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
+    call_command("cleanup", verbosity=0)
     assert TOKENS.ended_in(raw.hgetall("user:1")) == set()
     assert [key for key in raw.keys("app:*") if raw.ttl(key) < 0] == []
 

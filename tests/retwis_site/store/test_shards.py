@@ -1,6 +1,5 @@
 """Split keys: the global timeline in several lists and the outbox in several sorted sets, read as one."""
 
-import io
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -113,7 +112,7 @@ def test_doctor_finds_a_missing_post_and_lists_of_another_number_of_shards(store
     raw.rpush("timeline", "b1", "0", "5")
     raw.rpush("timeline:9", "b1", "0", "5")
     assert "global timelines that lack a post: 1\n    timeline:1\n" in complaints(capsys)
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert sorted(raw.keys("timeline*")) == ["timeline:0", "timeline:2", "timeline:3"]
     assert "No errors." in said(capsys, "doctor")
     assert pids(global_page(store))[3] == 97
@@ -127,11 +126,11 @@ def test_doctor_restores_missing_ids_in_recent(store, raw, alice, capsys, settin
     gone = made[5]
     raw.zrem(keys.recent(gone), gone)
     assert f"posts that recent lacks: 1\n    {keys.recent(gone)} lacks {gone}\n" in complaints(capsys)
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert {key: raw.zrange(key, 0, -1) for key in raw.keys("recent:*")} == before
     for key in raw.keys("recent:*"):
         raw.delete(key)
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert "No errors." in said(capsys, "doctor")
     raw.delete(*keys.timeline.all())
     assert pids(global_page(store)) == made[:0:-1]
@@ -144,7 +143,7 @@ def test_posts_are_found_after_the_number_of_lists_changes(store, raw, alice, se
     for number, shards in enumerate([before, after, before, after]):
         settings.TIMELINE_SHARDS = shards
         made += [Posts(store).publish(1, NewPost("Hello"), f"t{number}-{again}").pid for again in range(5)]
-        call_command("doctor", "--fix", stdout=io.StringIO())  # lists of the other number of shards must not be used
+        call_command("doctor", "--fix", verbosity=0)  # lists of the other number of shards must not be used
         assert pids(global_page(store)) == made[::-1]
 
 
@@ -175,7 +174,7 @@ def test_jobs_about_different_ids_are_in_all_outboxes_and_workers_find_them(stor
 @pytest.mark.parametrize("key", ["outbox", "outbox:7", "outbox:0", "outbox:1", "outbox:2"])
 def test_a_worker_first_moves_the_jobs_of_another_number_of_outboxes(store, raw, alice, key, monkeypatch):
     raw.zadd(key, {"post:1:x": LONG_AGO, "auth:1:secret:y": LONG_AGO})
-    call_command("deliver", "--once", stdout=io.StringIO())
+    call_command("deliver", "--once", verbosity=0)
     assert raw.keys("outbox*") == []
 
 
@@ -186,7 +185,7 @@ def test_doctor_moves_the_jobs_of_another_number_of_outboxes_too(store, raw, ali
     out = complaints(capsys)
     assert "jobs in a key that no worker reads: 2" in out
     assert "secret" not in out
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert raw.zscore(keys.outbox("auth:1:secret:y"), "auth:1:secret:y") == later
     assert noted(raw) == ["auth:1:secret:y"]  # which is not due
 

@@ -1,6 +1,5 @@
 """What joining may leave behind, whatever died or came between."""
 
-import io
 import json
 
 from django.core.management import call_command
@@ -13,8 +12,8 @@ from retwis_site.store.client import Store
 
 def assert_sound(raw) -> None:
     """`doctor` finds no error; what is left is harmless, and `cleanup` removes it."""
-    call_command("doctor", stdout=io.StringIO())
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("doctor", verbosity=0)
+    call_command("cleanup", verbosity=0)
     if raw.hlen("users"):  # in a store without names, `cleanup` leaves hashes of users alone
         assert set(raw.keys("user:*")) == {f"user:{uid}" for uid in raw.hvals("users")}
 

@@ -1,7 +1,6 @@
 """Reports as they are made: one open report of a person about a thing, also after a crash; and the pages on which a
 user makes them."""
 
-import io
 from itertools import combinations
 
 import pytest
@@ -60,7 +59,7 @@ def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, s
     assert not any(doctor_findings(capsys)[0].values())  # while the job waits for the worker
     drain_due(store, raw)
     assert not any(doctor_findings(capsys)[0].values())
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("cleanup", verbosity=0)
     assert not any(any(found.values()) for found in doctor_findings(capsys))
     is_made = step > COMMIT
     assert raw.zcard("reports") == raw.zcard("reports_about:2") == raw.zcard("reports_by:1") == is_made
@@ -79,8 +78,8 @@ def test_a_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, m
     raw.delete(*lost)
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert doctor_findings(capsys)[0]["open reports that a set lacks"] == 1
-    call_command("cleanup", stdout=io.StringIO())
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("cleanup", verbosity=0)
+    call_command("doctor", "--fix", verbosity=0)
     assert everything(raw) == before
 
 
@@ -105,7 +104,7 @@ def test_a_report_that_has_lost_a_field_is_moved_and_not_removed(store, raw, los
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     raw.hdel(f"report:{rid}", lost)
     stored = raw.hgetall(f"report:{rid}")
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("cleanup", verbosity=0)
     assert not raw.exists(f"report:{rid}")
     assert raw.hgetall(f"damaged:report:{rid}") == stored
 
@@ -119,7 +118,7 @@ def test_a_decided_report_that_is_lost_from_lists_is_found_by_doctor(store, raw,
     before = everything(raw)
     raw.delete(*lost)
     assert doctor_findings(capsys)[0] == {"decided reports that a set lacks": 1}
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert everything(raw) == before
 
 
@@ -155,7 +154,7 @@ def test_a_report_about_a_deleted_account_that_is_lost_from_the_lists_goes(store
     AccountDeletion(store).delete(bob.user, bob.secret)
     drain(store, "worker")
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
-    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", "--fix", verbosity=0)
     assert not any(any(found.values()) for found in doctor_findings(capsys))
     assert raw.keys("report*") == []
 

@@ -1,7 +1,5 @@
 """`doctor` finds listings of tags that do not agree with the posts, and tags that cannot be found."""
 
-import io
-
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -92,7 +90,7 @@ def crowd_out(raw, store, alice):
 def test_cleanup_forgets_how_tags_without_posts_are_found_since_they_hide_others(raw, store, alice, member, no_waiting):
     crowd_out(raw, store, alice)
     assert member.get("/complete/?q=%23re").status_code == 204
-    call_command("cleanup", stdout=io.StringIO())
+    call_command("cleanup", verbosity=0)
     assert "#Redis" in member.get("/complete/?q=%23re").content.decode()
     assert raw.zrange("tags_by_name", 0, -1) == ["e\u0301te\u0301", "redis"]
     assert raw.hget("tags", "re7") == "re7"  # its page stays
@@ -131,9 +129,9 @@ def test_doctor_repairs_all_of_it(raw, store):
     raw.delete("tags", "tags_by_name")
     raw.zadd("tag:other", {"1": 1})
     with pytest.raises((CommandError, SystemExit)):
-        call_command("doctor", stdout=io.StringIO())
-    call_command("doctor", "--fix", stdout=io.StringIO())
-    call_command("doctor", stdout=io.StringIO())
+        call_command("doctor", verbosity=0)
+    call_command("doctor", "--fix", verbosity=0)
+    call_command("doctor", verbosity=0)
     assert raw.hgetall("tags") == {"redis": "Redis", "été": "Été"}
 
 
@@ -150,6 +148,6 @@ def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, n
         assert noted(raw) == []
         if raw.hexists(f"post:{pid}", "deleted"):
             left += raw.zrange("tag:django", 0, -1)
-            call_command("doctor", "--fix", stdout=io.StringIO())
+            call_command("doctor", "--fix", verbosity=0)
             assert not raw.exists("tag:django"), step
     assert left

@@ -5,7 +5,6 @@ action. The checks are in `checks.py`. First stand the rules about posts, then t
 """
 
 import contextlib
-import io
 import itertools
 import sys
 
@@ -511,7 +510,7 @@ class SiteMachine(SessionRules):
         if what == "deliver":
             self.carry_out(lambda: drain(self.store, "worker"), dies)
         else:
-            self.carry_out_safely(lambda: call_command("cleanup", stdout=io.StringIO()), dies)
+            self.carry_out_safely(lambda: call_command("cleanup", verbosity=0), dies)
         if self.unsettled or dies is not None:
             return
         self.check_the_keys()
