@@ -110,10 +110,6 @@ def test_a_user_has_the_entries_of_the_username_and_of_a_different_display_name(
 # ---- writing
 
 
-def test_a_registration_adds_an_entry(store, alice, bob, raw):
-    assert name_entries(raw) == {"alice:1": 0, "bob:2": 0}
-
-
 def test_the_entry_costs_a_registration_no_round_trip(store, round_trips):
     assert len(round_trips(lambda: Registration(store).register("dora", "hash")).round_trips) == 8
 

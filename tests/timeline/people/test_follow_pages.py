@@ -221,16 +221,6 @@ def test_the_viewers_own_followers_are_not_marked(browser, alice):
     assert "Follows you" not in browser(alice).get("/@alice/followers/?show=mutual").content.decode()
 
 
-@pytest.mark.usefixtures("edges")
-def test_the_marks_take_no_round_trip_of_their_own(browser, member, round_trips):
-    member.get("/@bob/followers/")
-    Memory.clear_all()
-    for_visitor = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
-    Memory.clear_all()
-    assert len(round_trips(lambda: member.get("/@bob/followers/")).round_trips) == for_visitor + 1  # for the viewer
-    assert len(round_trips(lambda: member.get("/@bob/followers/")).round_trips) == 2
-
-
 def test_a_visitor_reads_followers_without_an_account(store, alice):
     viewer = Viewer(store, "")
     FollowPages(store, "followers").page(viewer, "alice", None)

@@ -321,12 +321,6 @@ def test_a_home_with_posts_has_suggestions_until_the_user_follows_five(vote, mem
     assert 'aria-label="Follow ' not in member.get("/").content.decode()
 
 
-def test_suggestions_beside_a_warm_home_take_no_round_trip(vote, member, round_trips):
-    member.get("/")
-    recorded = round_trips(lambda: member.get("/"))
-    assert not [command for command in recorded.commands if command[1] == "users_by_followers"]
-
-
 def test_a_follow_changes_the_suggestions_at_once(vote, store, member):
     assert "Follow carol" in member.get("/").content.decode()
     Follows(store).follow(ALICE, 3)
