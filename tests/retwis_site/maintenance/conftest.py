@@ -3,28 +3,18 @@
 import contextlib
 
 import pytest
-import redis
 from django.conf import settings as current
 
 from retwis_site.store.client import connect
-from tests.support.maintenance.copied_sites import OtherStore, client_of, make_site_with_every_key
+from tests.support.maintenance.copied_sites import make_site_with_every_key, store_beside
 from tests.support.maintenance.site_files import make_full_site
-from tests.support.processes.processes import run_server
 from tests.support.stores import acl_users
 
 
 @pytest.fixture
 def other_store(raw, settings, tmp_path):
-    """A second store. It is one server, whatever the topology of the run."""
-    if not settings.REAL_SERVER:
-        url = f"{settings.REDIS_URL}/1"
-        yield OtherStore(url, client_of(url, settings))
-        return
-    with (
-        run_server(str(tmp_path)),
-        redis.Redis.from_url(acl_users.url(tmp_path, acl_users.ADMIN), decode_responses=True) as admin,
-    ):
-        yield OtherStore(acl_users.url(tmp_path), admin)
+    with store_beside(settings, tmp_path) as other:
+        yield other
 
 
 @pytest.fixture

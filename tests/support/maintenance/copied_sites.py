@@ -1,5 +1,6 @@
 """A second store beside the site's, and a site in it for `copy`."""
 
+import contextlib
 from dataclasses import dataclass
 
 import redis
@@ -7,7 +8,9 @@ from django.core.management import call_command
 
 from retwis_site.store.kinds import KINDS, Entries, Hash, Map, ZSet, kind_of
 from tests.support.people import LONG_AGO, register
+from tests.support.processes.processes import run_server
 from tests.support.stored_keys import add_overdue_job, everything, publish
+from tests.support.stores import acl_users
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
@@ -32,11 +35,19 @@ class OtherStore:
     raw: redis.Redis
 
 
-def client_of(url, settings):
-    """A client like the site's own, for another address."""
-    options = settings.CACHES["store"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
-    pool = redis.ConnectionPool.from_url(url, **{**options, "decode_responses": True})
-    return redis.Redis(connection_pool=pool)
+@contextlib.contextmanager
+def store_beside(settings, folder, user=acl_users.SITE):
+    """A store beside the site's, whose address is that of `user`. It is one server, whatever the topology of the run;
+    on fakeredis, another database."""
+    if not settings.REAL_SERVER:
+        url = f"{settings.REDIS_URL}/1"
+        options = settings.CACHES["store"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+        pool = redis.ConnectionPool.from_url(url, **{**options, "decode_responses": True})
+        yield OtherStore(url, redis.Redis(connection_pool=pool))
+        return
+    url = acl_users.url(folder, acl_users.ADMIN)
+    with run_server(str(folder)), redis.Redis.from_url(url, decode_responses=True) as admin:
+        yield OtherStore(acl_users.url(folder, user), admin)
 
 
 def make_site_with_every_key(raw, store):
