@@ -23,7 +23,7 @@ def make_moderated_site(raw):
 
 class StaffActs(Acts):
     """What people and staff do about carol and her post 2, and what she does about that. A task may be refused, when
-    another one was faster. `done`: the reasons of the changes that ended without an error."""
+    another one was faster. `done`: the changes that ended without an error, as `reasons_in_log` names them."""
 
     def __init__(self, store):
         super().__init__(store)
@@ -65,7 +65,11 @@ class StaffActs(Acts):
         return self._change(Sanctions(self.store).decide_appeal, CAROL, granted, by, reason=reason)
 
     def give(self, uid, role, by=0):
-        return self._change(Roles(self.store).give, uid, role, by, reason=f"{uid} is {role} by {by}")
+        def task():
+            Roles(self.store).give(uid, role, by)
+            self.done.add(f"role:{role} for {uid} by {by}")
+
+        return task
 
     def delete_by_staff(self, by=MODERATOR):
         return partial(delete_by_staff, self.store, 2, by, "Spam.")
@@ -87,7 +91,8 @@ def acts_in_log(raw):
 
 
 def reasons_in_log(raw):
-    return {act["reason"] for act in acts_in_log(raw)}
+    """The acts by their reasons; roles, which are given without one, by what they are."""
+    return {act["reason"] or f"{act['what']} for {act['whom']} by {act['by']}" for act in acts_in_log(raw)}
 
 
 def waiting_appeals(raw):
