@@ -8,7 +8,6 @@ are read at once.
 import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action, Reports
 from timeline.notices import Inbox, NoticeKind, Row, ask_noticed, ask_rows, people_of
-from timeline.notifications.repository import Decided, Group, Item, Notifications, group_of
+from timeline.notifications.repository import Decided, Item, Notifications, group_of
 from timeline.people.lists import ask_listed
 from timeline.posts.repository import Posts
 from timeline.timelines.home import SEEN, Homes
@@ -127,71 +126,62 @@ def _together(rows: Sequence[Row], in_groups: Collection[str]) -> Iterable[Toget
 SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
 
 
-class GroupsPage:
-    """The groups of one page. `choose` makes them once the notices are read.
+class Page(NamedTuple):
+    """The groups that are told."""
+
+    told: Sequence[Together]
+    # The id down to which it has what was told, for apps that ask for the next one from there; 0 for a last page.
+    lowest: int = 0
+
+
+def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], Page]:
+    """Chooses the groups of one page. Raises Invalid.
 
     The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
     second that has not settled: a later one, with a lower id, would be passed over for ever."""
+    wanted, part = _wanted(call), call.part(40, 80)
+    is_above = any(call.sent.id(name) is not None for name in ("since_id", "min_id"))  # an id, which may be 0
 
-    def __init__(self, call: Call, in_groups: Collection[str]) -> None:
-        """Raises Invalid."""
-        self._wanted, self._part, self._in_groups = _wanted(call), call.part(40, 80), in_groups
-        self._is_above = any(call.sent.id(name) is not None for name in ("since_id", "min_id"))  # an id, which may be 0
-        self._told: list[Together] = []
-        self._has_more = False
-
-    def choose(self, rows: Sequence[Row]) -> list[Together]:
-        part = self._part
-        until = time.time() - SETTLES if self._is_above else inf
-        wanted = [row for row in self._wanted(rows) if row.when <= until]
-        found = _together(wanted, self._in_groups)
+    def choose(rows: Sequence[Row]) -> Page:
+        until, has_more = time.time() - SETTLES if is_above else inf, False
         told: list[Together] = []
-        for one in found:
+        for one in _together([row for row in wanted(rows) if row.when <= until], in_groups):
             if one.id <= part.above or (len(told) == part.size and not part.upwards):
-                self._has_more = bool(told)
+                has_more = bool(told)
                 break
             if part.below is None or one.id < part.below:
                 told.append(one)
-        self._told = told[-part.size :]
-        return self._told
+        told = told[-part.size :]
+        return Page(told, told[-1].id if has_more else 0)
 
-    @property
-    def lowest(self) -> int:
-        """The id down to which the page has what was told, for apps that ask for the next one from there; 0 for a last
-        page."""
-        return self._told[-1].id if self._has_more else 0
-
-    def listed(self, items: object) -> Listed:
-        return Listed(items, self._told[0].id if self._told else None, self.lowest or None)
+    return choose
 
 
 class ReadGroups(NamedTuple):
     """Groups, with what they name."""
 
+    page: Page
     items: list[tuple[Together, Item]]
     statuses: dict[int, Entity]
     accounts: dict[int, Entity]
 
 
-def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> ReadGroups:
+def _read(call: Call, choose: Callable[[Sequence[Row]], Page]) -> ReadGroups:
     """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more with decisions of
     staff, and one while the accounts are not cached."""
-    chosen: dict[Group, Together] = {}
-
-    def as_on_page(rows: Sequence[Row]) -> list[Group]:
-        chosen.update({group_of(one.rows): one for one in choose(_told_to_apps(call, rows))})
-        return list(chosen)
-
-    statuses = Statuses(call)
-    me, items = Notifications(connect()).some(call.viewer, as_on_page)
+    statuses, notices = Statuses(call), Notifications(connect())
+    found = notices.all(call.viewer)
+    page = choose(_told_to_apps(call, found.shown))
+    chosen = {group_of(one.rows): one for one in page.told}
+    items, _ = notices.items(call.viewer, found, list(chosen))
     posts = {item.post.pid: item.post for item in items if item.post is not None}
     made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
     for item in items:
         if item.post is not None and TYPES[item.group.kind] == "mention":
-            made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
+            made[item.post.pid] = _naming(found.owner, made[item.post.pid], statuses.origin)
     people = accounts_of(call, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people]
-    return ReadGroups(told, made, people)
+    return ReadGroups(page, told, made, people)
 
 
 def _naming(me: User, status: Entity, origin: str) -> Entity:
@@ -222,7 +212,7 @@ def _meant(call: Call, rows: Sequence[Row]) -> list[Together]:
 
 def _one(call: Call) -> tuple[ReadGroups, Together, Item]:
     """What the address names, and all that it names in turn. Raises NotFound."""
-    found = _read(call, partial(_meant, call))
+    found = _read(call, lambda rows: Page(_meant(call, rows)))
     if not found.items:
         raise NotFound
     return found, *found.items[0]
@@ -230,11 +220,11 @@ def _one(call: Call) -> tuple[ReadGroups, Together, Item]:
 
 def dismiss(call: Call) -> object:
     """Remove the notices that the address names. Two round trips. Raises NotFound."""
-    me, rows = Notifications(connect()).rows(call.viewer)
-    found = _meant(call, rows)
+    notices = Notifications(connect()).all(call.viewer)
+    found = _meant(call, notices.shown)
     if not found:
         raise NotFound
-    Inbox(connect(), me.uid).remove(row.notice for one in found for row in one.rows)
+    Inbox(connect(), notices.owner.uid).remove(row.notice for one in found for row in one.rows)
     return {}
 
 
@@ -249,9 +239,12 @@ def _unread(call: Call, in_groups: Collection[str]) -> object:
 
 
 def notifications(call: Call) -> object:
-    page = GroupsPage(call, ONE_BY_ONE)
-    found = _read(call, page.choose)
-    return page.listed([_notification(one.rows[0], item, found) for one, item in found.items])
+    found = _read(call, _page(call, ONE_BY_ONE))
+    return _listed(found.page, [_notification(one.rows[0], item, found) for one, item in found.items])
+
+
+def _listed(page: Page, items: object) -> Listed:
+    return Listed(items, page.told[0].id if page.told else None, page.lowest or None)
 
 
 def notification(call: Call) -> object:
@@ -295,25 +288,24 @@ def _in_groups(call: Call) -> Collection[str]:
 
 
 def groups(call: Call) -> object:
-    page = GroupsPage(call, _in_groups(call))
-    found = _read(call, page.choose)
-    return page.listed(_results(found, page.lowest))
+    found = _read(call, _page(call, _in_groups(call)))
+    return _listed(found.page, _results(found))
 
 
 def group(call: Call) -> object:
     found, *_ = _one(call)
-    return _results(found, 0)
+    return _results(found)
 
 
-def _results(found: ReadGroups, lowest: int) -> dict[str, object]:
+def _results(found: ReadGroups) -> dict[str, object]:
     return {
         "accounts": [*found.accounts.values()],
         "statuses": [*found.statuses.values()],
-        "notification_groups": [_group(one, item, found, lowest) for one, item in found.items],
+        "notification_groups": [_group(one, item, found) for one, item in found.items],
     }
 
 
-def _group(one: Together, item: Item, found: ReadGroups, lowest: int) -> Entity:
+def _group(one: Together, item: Item, found: ReadGroups) -> Entity:
     """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
     ids, when = [id_of(row) for row in one.rows], one.rows[0].when
     told = {
@@ -321,7 +313,7 @@ def _group(one: Together, item: Item, found: ReadGroups, lowest: int) -> Entity:
         "notifications_count": item.number,
         "type": TYPES[item.group.kind],
         "most_recent_notification_id": ids[0],  # a number, as Mastodon writes it: apps of typed languages read no text
-        "page_min_id": str(min(each for each in ids if each >= lowest)),
+        "page_min_id": str(min(each for each in ids if each >= found.page.lowest)),
         "page_max_id": str(ids[0]),
         "latest_page_notification_at": date_time(when),
         "sample_account_ids": [str(user.uid) for user in item.people if user.uid in found.accounts],
@@ -338,9 +330,9 @@ MOST_OF_A_GROUP = 80  # people
 
 def accounts_of_group(call: Call) -> object:
     """The people of one group. Three round trips at most."""
-    me, rows = Notifications(connect()).rows(call.viewer)
-    uids = people_of(row for one in _meant(call, rows) for row in one.rows)[:MOST_OF_A_GROUP]
-    seen = answer(connect(), ask_listed, me.uid, uids)
+    notices = Notifications(connect()).all(call.viewer)
+    uids = people_of(row for one in _meant(call, notices.shown) for row in one.rows)[:MOST_OF_A_GROUP]
+    seen = answer(connect(), ask_listed, notices.owner.uid, uids)
     return [*accounts_of(call, seen).values()]
 
 

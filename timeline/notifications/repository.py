@@ -1,6 +1,6 @@
 """A user's notices, with the people and the posts that they name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -122,57 +122,59 @@ class NotificationsPage:
     older: Cursor | None  # the cursor of the next page; None on the last page
 
 
+class Noticed(NamedTuple):
+    """The notices of a user, as they were read."""
+
+    owner: User
+    rows: list[Row]  # newest first
+    read: int  # unix seconds: notices up to here had been read before
+    acted: LatestActed
+
+    @property
+    def shown(self) -> list[Row]:
+        """Those by people who are not hidden."""
+        return _not_hidden(self.rows, self.acted)
+
+
 class Notifications(Repository):
     """The notices of a signed-in user."""
 
-    def some(self, viewer: Viewer, choose: Callable[[Sequence[Row]], Sequence[Group]]) -> tuple[User, list[Item]]:
-        """The viewer, and the groups that `choose` makes of the notices by people who are not hidden, newest first. It
-        makes nothing read. Round trips and errors as for `page`."""
-        owner, rows, _, acted = self._read(viewer)
-        items, _ = self._items(viewer, owner, acted, choose(_not_hidden(rows, acted)))
-        return owner, items
-
-    def rows(self, viewer: Viewer) -> tuple[User, list[Row]]:
-        """The viewer, and the notices by people who are not hidden, newest first. One round trip. Raises
-        NotSignedIn."""
-        owner, rows, _, acted = self._read(viewer)
-        return owner, _not_hidden(rows, acted)
+    def all(self, viewer: Viewer) -> Noticed:
+        """One round trip. It makes nothing read. Raises NotSignedIn."""
+        owner, found = viewer.ask_as_user(
+            lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
+        )
+        return Noticed(owner, *found)
 
     def new(self, viewer: Viewer) -> list[Row]:
-        """Those of `rows` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
+        """Those of `Noticed.shown` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
         _, ([acted], rows) = viewer.ask_as_user(
             lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), read_new(pipe, me))
         )
         return _not_hidden(rows, acted)
 
-    def _read(self, viewer: Viewer) -> tuple[User, list[Row], int, LatestActed]:
-        owner, (rows, noticed, acted) = viewer.ask_as_user(
-            lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
-        )
-        return owner, rows, noticed, acted
-
     def page(self, viewer: Viewer, only: Only, before: Cursor | None) -> NotificationsPage:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
         all notices makes them read: two more when there is a new one. Raises NotSignedIn."""
-        owner, rows, noticed, acted = self._read(viewer)
-        groups = below(grouped(_not_hidden(rows, acted)), before, only)
-        items, unseen = self._items(viewer, owner, acted, [*map(group_of, groups[:A_PAGE])])
-        newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
-        if only is Only.ALL and before is None and newest > noticed:
+        found = self.all(viewer)
+        groups = below(grouped(found.shown), before, only)
+        items, unseen = self.items(viewer, found, [*map(group_of, groups[:A_PAGE])])
+        newest = next((row.when for row in found.rows if row.notice.who not in unseen), 0)
+        if only is Only.ALL and before is None and newest > found.read:
             with suppress(StoreReadOnly):  # it can wait
-                Inbox(self._store, owner.uid).set_read(newest, rows)
+                Inbox(self._store, found.owner.uid).set_read(newest, found.rows)
         older = Cursor(*groups[A_PAGE - 1][0]) if len(groups) > A_PAGE else None
-        return NotificationsPage(items, noticed, older)
+        return NotificationsPage(items, found.read, older)
 
-    def _items(
-        self, viewer: Viewer, owner: User, acted: LatestActed, groups: Sequence[Group]
-    ) -> tuple[list[Item], set[int]]:
+    def items(self, viewer: Viewer, found: Noticed, groups: Sequence[Group]) -> tuple[list[Item], set[int]]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
-        people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
+        people among the groups whom staff hides from the viewer: what they did is not read when it is shown again. One
+        round trip, and more as for `page`."""
+        owner = found.owner
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         with self._store.pipeline() as pipe:
-            reader = PostReader(self._store, viewer, acted=acted)
+            reader = PostReader(self._store, viewer, acted=found.acted)
             reading = begun(reader.reading(pipe, list(pids)))
             people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
             reports = ask_reports(pipe, [group.what for group in groups if group.kind is NoticeKind.REPORT])
@@ -183,7 +185,7 @@ class Notifications(Repository):
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
         decided = self._decided(reports.value)
         items = [
-            _told(group, owner, decided.get(group.what))
+            _told(group, owner, decided.get(group.what), None)
             if group.kind is NoticeKind.REPORT
             else _told(group, owner, None, acts[group.what].value)
             if group.kind is NoticeKind.SANCTION
@@ -206,7 +208,7 @@ def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:
     return [row for row, who in zip(rows, people_of(rows), strict=True) if who not in hidden]
 
 
-def _told(group: Group, owner: User, decided: Decided | None, act: Act | None = None) -> Item | None:
+def _told(group: Group, owner: User, decided: Decided | None, act: Act | None) -> Item | None:
     """What staff has decided about a report, or has done; None when it is gone."""
     return Item(group, (owner,), 1, None, decided, act) if decided or act else None
 
