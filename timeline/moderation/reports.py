@@ -511,9 +511,7 @@ class Deciding(Repository):
             Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
             return
         Log(self._store).copy(keys.user(act.whom), act.id)  # what was imposed may be lifted already
-        known = Log(self._store).about(act.whom)
-        like_it = ((one.what, one.by, one.reason) == (action, act.by, act.reason) and one.at >= act.at for one in known)
-        if any(one.id == act.id for one in known) or any(like_it):  # an earlier version gave it an id of its own
+        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
             return
         if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
             digest, blocked, kind = act.also.split(":")
