@@ -72,19 +72,15 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         return _decision(item, item.decided, by, read, now)
     if item.act is not None:
         return _told(item, item.act, by, read, now)
-    iso, when = moment(item.group.place.score, by.language)
     return GROUP.fill_as_sent(
         by.language,
         kind=item.group.kind,
-        is_new=item.group.place.score > read,
         avatars=joined(map(avatar, item.people[:NAMED])),
         sentence=_sentence(item, by.language),
         own_at=at(item.post.author.username) if item.post is not None else "",
         pid=item.group.what,
         beginning=beginning_of(words_of(item.post.body, item.post.media), BEGINNING) if item.post is not None else "",
-        iso=iso,
-        moment=when,
-        age=age(item.group.place.score, now, by.language).short,
+        **_dated(item, by, read, now),
     )
 
 
@@ -148,7 +144,7 @@ def _told(item: Item, act: Act, by: Rendering, read: int, now: int) -> bytes:
 
 
 def _dated(item: Item, by: Rendering, read: int, now: int) -> dict[str, Any]:
-    """What each notice of staff says of its date."""
+    """What a notice says of its date."""
     when = item.group.place.score
     iso, in_words = moment(when, by.language)
     return {"is_new": when > read, "iso": iso, "moment": in_words, "age": age(when, now, by.language).short}
