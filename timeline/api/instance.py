@@ -125,27 +125,23 @@ def _languages() -> list[str]:
     return [code for code, _ in settings.LANGUAGES]
 
 
-def _at(call: Call, path: str) -> str:
-    return call.origin + path
-
-
 def instance(call: Call) -> object:
     numbers, site = _about()
     return {
         "domain": call.request.get_host(),
         "title": site.name,
         "version": version(),
-        "source_url": _at(call, reverse("about")),  # the code has no address that all sites share
+        "source_url": call.origin + reverse("about"),  # the code has no address that all sites share
         "description": site.shown_tagline,
         "usage": {"users": {"active_month": numbers.active_month}},
-        "thumbnail": {"url": _at(call, static("icon-512.png"))},
-        "icon": [{"src": _at(call, static(f"icon-{size}.png")), "size": f"{size}x{size}"} for size in (192, 512)],
+        "thumbnail": {"url": call.origin + static("icon-512.png")},
+        "icon": [{"src": call.origin + static(f"icon-{size}.png"), "size": f"{size}x{size}"} for size in (192, 512)],
         "languages": _languages(),
         "configuration": {
             "urls": {
                 "streaming": _streaming(call),
-                "about": _at(call, reverse("about")),
-                "privacy_policy": _at(call, reverse("privacy")),
+                "about": call.origin + reverse("about"),
+                "privacy_policy": call.origin + reverse("privacy"),
             },
             "vapid": {"public_key": ""},
             **_configuration(),
@@ -176,7 +172,7 @@ def instance_v1(call: Call) -> object:
         "version": version(),
         "urls": {"streaming_api": _streaming(call)},
         "stats": {"user_count": numbers.people, "status_count": numbers.posts, "domain_count": 0},
-        "thumbnail": _at(call, static("icon-512.png")),
+        "thumbnail": call.origin + static("icon-512.png"),
         "languages": _languages(),
         "registrations": site.can_register,
         "approval_required": site.registration == "approval",
@@ -237,7 +233,7 @@ def dismiss_announcement(call: Call) -> object:
 
 def nodeinfo_links(call: Call) -> object:
     schema = "http://nodeinfo.diaspora.software/ns/schema/2.0"
-    return {"links": [{"rel": schema, "href": _at(call, reverse("nodeinfo", args=["2.0"]))}]}
+    return {"links": [{"rel": schema, "href": call.origin + reverse("nodeinfo", args=["2.0"])}]}
 
 
 def nodeinfo(call: Call) -> object:

@@ -11,7 +11,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import answers, connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
-from timeline.api.entities import Entity, attachment_of
+from timeline.api.entities import attachment_of
 from timeline.posts.composer import whole_alt
 from timeline.posts.entities import LONGEST_ALT, MOST_PICTURES, NoSuchPost, Picture, is_focus
 from timeline.posts.pictures import with_stored
@@ -26,12 +26,12 @@ def upload(call: Call) -> object:
     focus, alt = _focus(call.sent), alt_sent(call.sent.text("description") or "")
     digest = Pictures(connect()).upload(me.uid, file.read(), Shape.POST).digest
     _keep_draft(me.uid, Picture(digest, alt=alt, focus=focus))
-    return _shown(call, _found(me.uid, digest))
+    return attachment_of(call.origin, _found(me.uid, digest))
 
 
 def show(call: Call) -> object:
     """Two round trips. Raises NoSuchPost for what this user has not uploaded."""
-    return _shown(call, _found(call.viewer.require_user().uid, call.named["id"]))
+    return attachment_of(call.origin, _found(call.viewer.require_user().uid, call.named["id"]))
 
 
 def edit(call: Call) -> object:
@@ -46,7 +46,7 @@ def edit(call: Call) -> object:
     if (said := call.sent.text("description")) is not None:
         picture = picture._replace(alt=alt_sent(said))
     _keep_draft(me.uid, picture)
-    return _shown(call, _found(me.uid, digest))
+    return attachment_of(call.origin, _found(me.uid, digest))
 
 
 def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
@@ -109,10 +109,6 @@ def _found(uid: int, digest: str) -> Picture:
     except Invalid as error:
         raise NoSuchPost(digest) from error
     return picture
-
-
-def _shown(call: Call, picture: Picture) -> Entity:
-    return attachment_of(call.origin, picture)
 
 
 ENDPOINTS = (
