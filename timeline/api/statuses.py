@@ -14,20 +14,8 @@ from timeline.api.entities import Entity, date_time, html_of, names_of
 from timeline.api.media import alt_sent, keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses
+from timeline.conversation import repository as conversation
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.repository import (
-    BOOKMARKING,
-    LIKING,
-    MUTING_THREADS,
-    REPOSTING,
-    ActedBy,
-    Acting,
-    ActOnPost,
-    SavedPage,
-    SavedPart,
-    Threads,
-    saved_posts,
-)
 from timeline.people.lists import Cursor
 from timeline.posts.composer import EditForm, PostForm
 from timeline.posts.delivery import Reposts
@@ -112,7 +100,7 @@ def _shown(call: Call, pid: int) -> Entity:
 
 def _one(call: Call, pid: int) -> tuple[Post, Entity]:
     statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, pid)
+    post = conversation.Threads(connect()).one(call.viewer, pid)
     return post, statuses.of([post])[0]
 
 
@@ -141,7 +129,7 @@ MOST = 40  # statuses that are asked for at once
 def show_some(call: Call) -> object:
     """Those that the viewer sees, in the order in which they were asked for. Two round trips."""
     statuses = Statuses(call)
-    return statuses.of(Threads(connect()).some(call.viewer, call.sent.ids("id")[:MOST]))
+    return statuses.of(conversation.Threads(connect()).some(call.viewer, call.sent.ids("id")[:MOST]))
 
 
 def edit(call: Call) -> object:
@@ -149,7 +137,7 @@ def edit(call: Call) -> object:
     author's, and for a repost; DescriptionMissing."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
-    post = Threads(connect()).one(call.viewer, pid)
+    post = conversation.Threads(connect()).one(call.viewer, pid)
     if post.author.uid != me.uid or post.pid != pid:  # before anything of it is compared with what was sent
         raise NoSuchPost(pid)
     _refuse_other_pictures(sent, post.media)
@@ -180,7 +168,7 @@ def delete(call: Call) -> object:
         raise NoSuchPost(call.id)
     is_repost = post.context.listed is not None
     if is_repost:
-        REPOSTING.undo(connect(), me.uid, post)
+        conversation.REPOSTING.undo(connect(), me.uid, post)
     else:
         if not call.sent.flag("delete_media"):
             keep_for_redraft(me.uid, post.media.pictures)
@@ -190,7 +178,7 @@ def delete(call: Call) -> object:
 
 def context(call: Call) -> object:
     statuses = Statuses(call)
-    above, below = Threads(connect()).around(call.viewer, call.id)
+    above, below = conversation.Threads(connect()).around(call.viewer, call.id)
     found = statuses.of([*above, *below])
     return {"ancestors": found[: len(above)], "descendants": found[len(above) :]}
 
@@ -224,7 +212,7 @@ def history(call: Call) -> object:
 # ---- What people do with a status. A repost stands for what it reposts, which is what the answer shows.
 
 
-def _do(act: ActOnPost, call: Call) -> object:
+def _do(act: conversation.ActOnPost, call: Call) -> object:
     """As often as the pages allow it. Round trips: one finds the post, then those of the act, and those of `_shown`.
     Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
     post, me = _find(call), call.viewer.require_user()
@@ -233,7 +221,7 @@ def _do(act: ActOnPost, call: Call) -> object:
     return _shown(call, post.pid)
 
 
-def _undo(act: ActOnPost, call: Call) -> object:
+def _undo(act: conversation.ActOnPost, call: Call) -> object:
     """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404: the viewer
     does not see the status."""
     post = _find(call, find_post_or_hidden)
@@ -252,7 +240,7 @@ def reblog(call: Call) -> object:
     _refuse_what_is_not_here(call.sent)
     post, me, store = _find(call), call.viewer.require_user(), connect()
     ACTIONS.count(store, me.uid)
-    REPOSTING.do(store, me.uid, post)
+    conversation.REPOSTING.do(store, me.uid, post)
     own = Reposts(store).of(me.uid, post.pid)
     if own is None:  # the post was deleted meanwhile
         raise NoSuchPost(post.pid)
@@ -267,10 +255,10 @@ def _pin(store: Store, me: int, post: Post) -> None:
     Pins(store).pin(me, post.pid)
 
 
-PINNING = Acting(_pin, lambda store, me, post: Pins(store).unpin(me, post.pid))
+PINNING = conversation.Acting(_pin, lambda store, me, post: Pins(store).unpin(me, post.pid))
 
 
-def _do_and_undo(verb: str, acting: Acting, scope: str) -> tuple[Endpoint, Endpoint]:
+def _do_and_undo(verb: str, acting: conversation.Acting, scope: str) -> tuple[Endpoint, Endpoint]:
     return (
         Endpoint("POST", f"/api/v1/statuses/:id/{verb}", partial(_do, acting.do), scope),
         Endpoint("POST", f"/api/v1/statuses/:id/un{verb}", partial(_undo, acting.undo), scope),
@@ -280,7 +268,7 @@ def _do_and_undo(verb: str, acting: Acting, scope: str) -> tuple[Endpoint, Endpo
 def _acted_by(relation: Relation, call: Call) -> object:
     """The people, the latest first. The cursors are no ids of people: apps take them from the header `Link`."""
     before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
-    found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
+    found = conversation.ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
     return accounts_page(call, [row for row, _ in found.rows], found.older)
 
 
@@ -293,7 +281,7 @@ MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
 MOST_READS = 5  # for a page of which what was read before has no post
 
 
-def _listed(statuses: Statuses, part: Any, read: Callable[[Any], PostsPage | SavedPage]) -> Listed:
+def _listed(statuses: Statuses, part: Any, read: Callable[[Any], PostsPage | conversation.SavedPage]) -> Listed:
     """A part of a list of posts as the answer to a call. While what was read has no post, what follows is read, too:
     apps take a page without a post for the end."""
     for _ in range(MOST_READS):
@@ -356,8 +344,8 @@ def _saved(of: Relation, call: Call) -> object:
     """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises Invalid."""
     sent = call.sent
     below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
-    part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
-    return _listed(Statuses(call), part, partial(saved_posts, connect(), of, call.viewer))
+    part = conversation.SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
+    return _listed(Statuses(call), part, partial(conversation.saved_posts, connect(), of, call.viewer))
 
 
 ENDPOINTS = (
@@ -372,13 +360,11 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/statuses/:id/favourited_by", favourited_by, "read:accounts", open_to_visitors=True),
     Endpoint("GET", "/api/v1/statuses/:id/reblogged_by", reblogged_by, "read:accounts", open_to_visitors=True),
     Endpoint("POST", "/api/v1/statuses/:id/reblog", reblog, "write:statuses"),
-    Endpoint("POST", "/api/v1/statuses/:id/unreblog", partial(_undo, REPOSTING.undo), "write:statuses"),
+    Endpoint("POST", "/api/v1/statuses/:id/unreblog", partial(_undo, conversation.REPOSTING.undo), "write:statuses"),
     *_do_and_undo("pin", PINNING, "write:accounts"),
-    *(
-        endpoint
-        for verb, acting in {"favourite": LIKING, "bookmark": BOOKMARKING, "mute": MUTING_THREADS}.items()
-        for endpoint in _do_and_undo(verb, acting, f"write:{verb}s")
-    ),
+    *_do_and_undo("favourite", conversation.LIKING, "write:favourites"),
+    *_do_and_undo("bookmark", conversation.BOOKMARKING, "write:bookmarks"),
+    *_do_and_undo("mute", conversation.MUTING_THREADS, "write:mutes"),
     Endpoint("GET", "/api/v1/timelines/home", home, "read:statuses"),
     Endpoint("GET", "/api/v1/timelines/public", public, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v1/timelines/tag/:tag", tag, "read:statuses", open_to_visitors=True),
