@@ -56,7 +56,7 @@ def _beginnings(types: Collection[str]) -> tuple[str, ...]:
     return tuple(f"{kind}:" for kind in TYPES if TYPES[kind] in types)
 
 
-_IN_GROUPS = _beginnings(IN_GROUPS)
+_IN_GROUPS, _OF_APPS = _beginnings(IN_GROUPS), _beginnings(TYPES.values())
 
 
 def _group_key(row: Row, number: int, in_groups: tuple[str, ...] = _IN_GROUPS) -> str:
@@ -207,7 +207,8 @@ ONE_BY_ONE: tuple[str, ...] = ()
 def _meant(call: Call, rows: Sequence[Row]) -> list[Together]:
     """The group that the address names, or the one notice, by its id or as an app has it alone; none without such."""
     key = call.named.get("group_key", f"{ALONE}{call.named.get('id')}")
-    return [one for one in _together(rows, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS) if one.key == key]
+    known = [row for row in rows if row.member.startswith(_OF_APPS)]  # of a sanction, the page alone tells
+    return [one for one in _together(known, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS) if one.key == key]
 
 
 def _one(call: Call) -> tuple[ReadGroups, Together, Item]:

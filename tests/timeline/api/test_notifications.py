@@ -2,6 +2,8 @@
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
 from retwis_site.store import snowflake
 from tests.support.apps import App
 from tests.support.clock import Clock
@@ -11,7 +13,7 @@ from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import publish
 from timeline.api import notifications
 from timeline.moderation.reports import Action, Deciding
-from timeline.notices import MARK
+from timeline.notices import MARK, Row
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Follows, Likes
@@ -246,3 +248,17 @@ def test_an_id_is_made_once_for_each_notice_and_again_for_what_is_told(raw, alic
     raw.zadd(f"notices:{me}", {f"follow:{me}:{uid}": NOON + uid * DAY for uid in range(1, 801)})
     app.json("GET", address)
     assert python_calls(lambda: app.json("GET", address))["notifications.py:id_of"] <= 800 + 3 * 40
+
+
+def test_a_notice_of_a_kind_that_apps_do_not_know_is_unknown_to_them(store, raw, alice, app):
+    """What staff has done about a sanction is told on the page alone."""
+    me = alice.user.uid
+    Sanctions(store).impose(me, State.HIDDEN, "Ads.")
+    Sanctions(store).lift(me)
+    [[member, when]] = raw.zrange(f"notices:{me}", 0, -1, withscores=True)
+    assert app.json("GET", ALL) == []
+    number = notifications.id_of(Row(int(when), member))
+    assert app.ask("GET", f"{ALL}/{number}").status_code == 404
+    assert app.ask("GET", f"{GROUPED}/ungrouped-{number}").status_code == 404
+    assert app.ask("POST", f"{ALL}/{number}/dismiss").status_code == 404
+    assert raw.zrange(f"notices:{me}", 0, -1) == [member]
