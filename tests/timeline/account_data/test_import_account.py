@@ -183,6 +183,18 @@ def test_follows_of_people_who_are_not_here_are_counted(raw, alice, bob, carol, 
     assert "2 followed users do not exist here." in capsys.readouterr().out
 
 
+def test_people_are_followed_from_the_oldest_follow_on_and_looked_up_together(alice, bob, carol, download, round_trips):
+    """The file has the newest follow first, and so have lists."""
+
+    def sent(*names):
+        return round_trips(lambda: import_account(download([], following=names), "--into-existing"))
+
+    few = len(sent("nobody").round_trips)
+    assert len(sent(*map("nobody{}".format, range(9))).round_trips) <= few
+    jobs = [command[3] for command in sent("bob", "carol").commands if command[:2] == ("ZADD", "outbox")]
+    assert [job.split(":")[2] for job in jobs if job.startswith("follow:1:")] == ["3", "2"]
+
+
 def test_posts_that_are_too_long_or_from_the_future_are_left_out_and_counted(raw, alice, download, capsys):
     posts = [(1, "2999-01-01T00:00:00Z", "soon"), (2, WHEN, "x" * 281), (3, WHEN, "x" * 280)]
     call_command("import_account", download(posts), "--into-existing")

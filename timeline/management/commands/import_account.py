@@ -15,13 +15,13 @@ from accounts.signing_in.forms import valid_username
 from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, User
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, as_display_name, in_one_line
-from accounts.users.repository import Users
+from accounts.users.repository import Users, ask_owners
 from retwis_site.features import Line
 from retwis_site.maintenance.site_files import opened, unpacked
 from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, answer
 from retwis_site.store.kinds import COLOURS, POST
 from timeline.account_data.download import Download, read
 from timeline.account_data.restoring import (
@@ -148,10 +148,12 @@ def _facts(lines: Sequence[Line]) -> list[Fact]:
     return [Fact(label, value) for label, value in typed if label and value][:MOST_FACTS]
 
 
-def _follow(store: Store, user: User, names: list[str]) -> int:
-    """Follow the users with these names. Returns how many names no user has."""
-    found = {name: Users(store).find(name) for name in reversed(names)}
-    people = Users(store).people([uid for uid in found.values() if uid is not None])
-    for uid in people.keys() - {user.uid}:
-        Follows(store).follow(user.uid, uid)
-    return sum(uid not in people for uid in found.values())
+def _follow(store: Store, user: User, names: Sequence[str]) -> int:
+    """Follow the users with these names, the newest follow first: it is the last one here, too. Returns how many names
+    no user has. Two round trips, and those of `Follows.follow`."""
+    owners = answer(store, ask_owners, names)
+    people = Users(store).people(owners.values())
+    for uid in reversed(owners.values()):
+        if uid in people and uid != user.uid:
+            Follows(store).follow(user.uid, uid)
+    return sum(owners.get(name) not in people for name in names)
