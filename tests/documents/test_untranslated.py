@@ -30,7 +30,7 @@ from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
 from timeline.moderation.queue import ACTS
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Reports
 from timeline.people import html as people_html
 from timeline.posts import html as post_cards
 from timeline.posts.entities import NewPost
@@ -187,7 +187,7 @@ def test_every_address_of_staff_has_only_translated_words(brackets, people, stor
     admin = register(store, "5")
     make_admin(store, admin.user.uid)
     reports = [report(store, 4, 2, 2, body="2"), report(store, 4, 1, 1, body="1")]
-    Deciding(store).decide(reports[0], admin.user.uid, [Action.FREEZE], "1", 2_000_000_000)
+    Reports(store).decide(reports[0], admin.user.uid, [Action.FREEZE], "1", 2_000_000_000)
     for what in ACTS:
         Log(store).write(Act(what=what, by=admin.user.uid, whom=2, reason="2"))
     Pictures(store).block("f" * 40)

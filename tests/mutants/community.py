@@ -179,7 +179,7 @@ MUTANTS = [
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
-            Deciding(self._store).decide_too(report)
+            self._decide_too(report)
         if _gone(self._store, (report.who, whom)):
 """,
         """        gone = _gone(self._store, (report.who, whom))
@@ -191,7 +191,7 @@ MUTANTS = [
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
-            Deciding(self._store).decide_too(report)
+            self._decide_too(report)
         if gone:
 """,
         REPORTS,

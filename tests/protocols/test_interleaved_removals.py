@@ -41,7 +41,7 @@ from tests.support.protocols.small_site import (
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, noted, ranking
 from tests.support.stores.seam import before_part, examples
 from timeline.account_data.restoring import GoneMeanwhile
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, NewReport, Reports
 from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
@@ -188,7 +188,7 @@ ROUNDS = 5  # each takes the round trips apart in its own way
 
 def decide(store, action):
     for report in Reports(store).open(None, 1):
-        Deciding(store).decide(report, MODERATOR, [action], "Spam.")
+        Reports(store).decide(report, MODERATOR, [action], "Spam.")
 
 
 APP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"

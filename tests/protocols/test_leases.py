@@ -42,7 +42,7 @@ from tests.support.protocols.reports import make_admin
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, Acts, make_small_site
 from tests.support.stored_keys import add_overdue_job, drain_due, everything, make_due, noted
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe, remove_by_staff
@@ -189,7 +189,7 @@ def picture_decided(store, raw):
     make_admin(store, BOB)
     about = NewReport(CAROL, int(raw.zrange("updates:3", -1, -1)[0]), "other")
     Reports(store).make(BOB, about)
-    return lambda: Deciding(store).delete_picture(about, decoded_picture().digest, True, BOB, WHY)
+    return lambda: Reports(store).delete_picture(about, decoded_picture().digest, True, BOB, WHY)
 
 
 OF_STAFF = {

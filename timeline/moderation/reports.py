@@ -133,11 +133,27 @@ class Report(NamedTuple):
 # ---- Repository
 
 
+AT_THE_SAME_TIME = 60  # seconds between two moderators who delete one picture
+MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the request itself carries out
+
+
+class DecidedAlready(Refused):
+    message = _("This report has been decided already. Nothing else was done.")
+
+
+class NotYours(Refused):
+    message = _("You cannot decide about yourself, or about staff of your rank or above it.")
+
+
+class NoPost(Refused):
+    message = _("This report is about no post.")
+
+
 FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision", "deleted")
 
 
 class Reports(Repository):
-    """All reports."""
+    """All reports, and their decisions."""
 
     def make(self, who: int, new: NewReport) -> int | None:
         """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
@@ -168,7 +184,7 @@ class Reports(Repository):
         committed. A report without a person claims itself. One round trip; none without a person."""
         return report.rid if report.who is None else self.open_by(report.who, report.about.thing)
 
-    def finish(self, report: Report) -> None:
+    def finish_made(self, report: Report) -> None:
         """List an open report whose process died after its commit. At most six round trips.
 
         The deletion of the account of its author first takes the name from the report, and then removes the set."""
@@ -192,7 +208,7 @@ class Reports(Repository):
         if decision.value is not None:
             self._store.zrem(keys.reports(), str(rid))
         elif mark.value is not None and deleted_by(mark.value) is DeletedBy.STAFF:
-            Deciding(self._store).decide_too(report)
+            self._decide_too(report)
         if _gone(self._store, (report.who, whom)):
             self._store.zrem(keys.reports_about(whom), str(rid))
             forget(self._store, report)
@@ -225,6 +241,206 @@ class Reports(Repository):
         while not self._store.hsetnx(keys.report(rid), "whom", str(whom)):
             rid += 1
         return rid
+
+    # ---- decisions
+    #
+    # A decision is one act of staff, in the field `decision` of the report. HSETNX writes it: that is the commit, and
+    # it decides between two moderators. The act says all that staff wants: which posts and whom it is about, whether
+    # the posts go, what is imposed, what those who have reported are told. All else follows from it, and a worker can
+    # do it again: the posts are deleted and the sanction imposed, all other open reports about the same things get the
+    # same decision, the people are told, and the reports leave the queue.
+
+    def decide(
+        self,
+        report: Report,
+        by: int,
+        actions: Sequence[Action],
+        reason: str,
+        until: int = 0,
+        also: str = "",
+        told: str = "",
+        shown: str | None = None,
+    ) -> None:
+        """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
+        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`;
+        `shown`: as for `Sanctions.impose`.
+
+        Some 18 round trips for a single report, 27 with a sanction; six more for each AT_ONCE others, eleven with a
+        deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
+        if report.decision is not None:  # with it may have gone what this one is to delete
+            raise DecidedAlready
+        about, what = report.about, f"{PREFIX}{','.join(actions)}"
+        until = until if actions[-1] in SANCTIONS else 0
+        act = Act(
+            what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, until=until, also=also, told=told
+        )
+        if Action.DELETE in actions and not report._replace(decision=act).chosen:
+            raise NoPost
+        require_may_act(self._store, by, about.whom, actions[-1])
+        job = Outbox(self._store).add(job_of(report.rid))
+        try:
+            self._commit(job.store, report.rid, act, actions[-1], shown)
+        except Refused:
+            job.done()
+            raise
+        with suppress(LeaseEnded):
+            for number, _step in enumerate(Reports(job.store).finish(report.rid)):
+                if number == MOST_STEPS:
+                    job.replace(job_of(report.rid))  # a worker does the rest
+                    return
+            job.done()
+
+    def _commit(self, store: Store, rid: int, act: Act, action: Action, shown: str | None) -> None:
+        """Write the decision. One process at a time looks at what is imposed and replaces it."""
+        if action in SANCTIONS:
+            with alone_with(store, act.whom) as store:
+                Sanctions(store).require_shown(act.whom, shown)
+                _write_decision(store, rid, act)
+                _impose(store, act, action)
+        else:
+            _write_decision(store, rid, act)
+
+    def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
+        """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
+        decides the newest open report on one of them, or a new one by the moderator. So all reports on them are closed,
+        and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
+        known = self.about(whom, REPORTS_SHOWN)
+        if any(texts.keys() <= {*one.chosen} for one in known):  # it was sent again, and a worker carries it out
+            raise DecidedAlready
+        found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
+        if found is None:
+            pid, body = next(iter(texts.items()))
+            found = self._own_report(NewReport(whom, pid, Reason.OTHER, body=body), by)
+        also = " ".join(str(pid) for pid in texts if pid != found.about.pid)
+        self.decide(found, by, [Action.DELETE], reason, also=also)
+
+    def delete_picture(self, about: NewReport, digest: str, blocks: bool, by: int, reason: str) -> None:
+        """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
+        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises as `decide`;
+        AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
+        kind = ""
+        if about.pid is None:
+            kind = kind_of_picture(self._store, about.whom, digest)
+        else:
+            require_picture(self._store, about.pid, digest)
+        also = f"{digest}:{blocked_as(self._store, digest) if blocks else ''}:{kind}"
+        self.decide(self._own_report(about, by), by, [Action.PICTURE], reason, also=also)
+
+    def _own_report(self, new: NewReport, by: int) -> Report:
+        """A new report by the moderator, or the open one about the same thing. Raises DecidedAlready: another form of
+        the same moderator was faster."""
+        found = self.read(self.make(by, new) or self.open_by(by, new.thing) or 0)
+        if found is None:
+            raise DecidedAlready
+        return found
+
+    def finish(self, rid: int, below: int | None = None) -> Iterator[int]:
+        """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
+        deletion, or a chunk of reports. Yields the id below which all is left: 0 while this one is not closed. `below`:
+        such an id, to which an earlier turn has come. Does nothing when the report is gone. Raises OfNewerVersion."""
+        report = self.read(rid)
+        if report is None:
+            return
+        act = report.decision
+        if act is None:
+            self.finish_made(report)
+            return
+        if report.action is None:
+            raise OfNewerVersion
+        if below is None:
+            yield from self._act(report, act)
+            self._close([report], act)
+            yield LARGEST_ID
+        key, last = keys.reports_about(report.about.whom), (float(below), str(below)) if below is not None else None
+        for rows in newest_first(self._store, key, last):
+            known = self.some(stored_ids(key, [member for member, _ in rows])).values()
+            alike = [one for one in known if (one.about.pid or 0) in report.pids and one.rid != rid]
+            self._close([one for one in alike if one.decision in (None, act)], act)
+            yield integer(rows[-1][1])
+
+    def _decide_too(self, report: Report) -> None:
+        """Let a decision that deletes the post of a report decide it, which may have looked for others before this one
+        was listed. Two round trips; those of `_close` when there is one."""
+        known = self.about(report.about.whom, REPORTS_SHOWN)
+        acts = (one.decision for one in known if one.decision is not None and report.about.pid in one.chosen)
+        if (act := next(acts, None)) is not None:
+            self._close([report], act)
+
+    def _act(self, report: Report, act: Act) -> Iterator[int]:
+        """Carry out all of a decision but what it means for reports."""
+        line = replace(act, also="", told="")
+        self._act_on_person(act, report.action, line)
+        lines = {pid: replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0) for pid in report.chosen}
+        marks = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "deleted"), lines)
+        deleted = [pid for pid, mark in marks.items() if mark and deleted_by(mark) is DeletedBy.STAFF]
+        Log(self._store).write(*(lines[pid] for pid in deleted))  # all that earlier turns have done takes one step
+        for pid in (pid for pid, mark in marks.items() if not mark):
+            if self._delete(lines[pid]):
+                deleted.append(pid)
+            yield 0
+        if report.chosen:
+            self._store.hset(keys.report(report.rid), {"deleted": " ".join(map(str, sorted(deleted)))})
+        if deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
+            self._tell_once(report, act)
+
+    def _close(self, reports: Sequence[Report], act: Act) -> None:
+        """Decide reports about one person, tell those who have made them, and close them."""
+        if not reports:
+            return
+        with self._store.pipeline() as pipe:
+            for one in reports:
+                if one.decision is None:
+                    pipe.hsetnx(keys.report(one.rid), "decision", act.line())
+        _tell(self._store, [(one, one.who) for one in reports if one.who not in (None, act.by)], act.when)
+        close(self._store, reports)
+
+    def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
+        """Do all that was decided but the deletion of posts, once: the log knows whether it was done. All has the id of
+        the decision."""
+        if action is Action.DELETE:
+            return
+        if action not in (*SANCTIONS, Action.PICTURE):
+            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
+            return
+        Log(self._store).copy(keys.user(act.whom), act.id)  # what was imposed may be lifted already
+        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
+            return
+        if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
+            digest, blocked, kind = act.also.split(":")
+            if kind:
+                remove_picture(self._store, line, ProfilePicture(kind), digest, blocked)
+            else:
+                remove_by_staff(self._store, line, digest, blocked)
+            return
+        with alone_with(self._store, act.whom) as store:
+            last = Sanctions(store).last_act(act.whom)
+            if last is None or last.at < act.at:  # else staff has done something else before the worker came
+                _impose(store, act, action)
+
+    def _tell_once(self, report: Report, act: Act) -> None:
+        """Tell a person what was decided about them. Two moderators may delete the same posts or picture at once, each
+        by a report of their own; and a worker may finish two reports that were decided together. Each looks, after it
+        has told them, whether another one has: of their notices the one with the lowest id stays."""
+        _tell(self._store, [(report, act.whom)], act.when)
+        same = [
+            Notice(NoticeKind.REPORT, one.rid, act.whom)
+            for one in self.about(act.whom, REPORTS_SHOWN)
+            if one.decision == act
+            or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
+            or (one.decision is not None and one.actions == (Action.PICTURE,) and _is_same_picture(one.decision, act))
+        ]
+        told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
+        Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])
+
+    def _delete(self, act: Act) -> bool:
+        """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""
+        try:
+            with suppress(PostRemoved):  # by staff: this is done again
+                Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
+        except (NoSuchPost, PostDeleted):
+            return False
+        Log(self._store).write(act)
+        return True
 
 
 def _kept(store: Store, rid: int, new: NewReport) -> Media:
@@ -326,229 +542,6 @@ def forget(store: Store, report: Report) -> None:
     if report.who is not None:
         store.zremrangebyscore(keys.reports_by(report.who), str(report.rid), str(report.rid))
     store.unlink(keys.report(report.rid))
-
-
-# ---- Decisions about reports.
-#
-# A decision is one act of staff, in the field `decision` of the report. HSETNX writes it: that is the commit, and it
-# decides between two moderators. The act says all that staff wants: which posts and whom it is about, whether the posts
-# go, what is imposed, what those who have reported are told. All else follows from it, and a worker can do it again:
-# the posts are deleted and the sanction imposed, all other open reports about the same things get the same decision,
-# the people are told, and the reports leave the queue.
-
-
-AT_THE_SAME_TIME = 60  # seconds between two moderators who delete one picture
-MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the request itself carries out
-
-
-class DecidedAlready(Refused):
-    message = _("This report has been decided already. Nothing else was done.")
-
-
-class NotYours(Refused):
-    message = _("You cannot decide about yourself, or about staff of your rank or above it.")
-
-
-class NoPost(Refused):
-    message = _("This report is about no post.")
-
-
-class Deciding(Repository):
-    """Decides reports."""
-
-    def decide(
-        self,
-        report: Report,
-        by: int,
-        actions: Sequence[Action],
-        reason: str,
-        until: int = 0,
-        also: str = "",
-        told: str = "",
-        shown: str | None = None,
-    ) -> None:
-        """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
-        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`;
-        `shown`: as for `Sanctions.impose`.
-
-        Some 18 round trips for a single report, 27 with a sanction; six more for each AT_ONCE others, eleven with a
-        deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost, SanctionChanged; LeaseEnded."""
-        if report.decision is not None:  # with it may have gone what this one is to delete
-            raise DecidedAlready
-        about, what = report.about, f"{PREFIX}{','.join(actions)}"
-        until = until if actions[-1] in SANCTIONS else 0
-        act = Act(
-            what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, until=until, also=also, told=told
-        )
-        if Action.DELETE in actions and not report._replace(decision=act).chosen:
-            raise NoPost
-        require_may_act(self._store, by, about.whom, actions[-1])
-        job = Outbox(self._store).add(job_of(report.rid))
-        try:
-            self._commit(job.store, report.rid, act, actions[-1], shown)
-        except Refused:
-            job.done()
-            raise
-        with suppress(LeaseEnded):
-            for number, _step in enumerate(Deciding(job.store).finish(report.rid)):
-                if number == MOST_STEPS:
-                    job.replace(job_of(report.rid))  # a worker does the rest
-                    return
-            job.done()
-
-    def _commit(self, store: Store, rid: int, act: Act, action: Action, shown: str | None) -> None:
-        """Write the decision. One process at a time looks at what is imposed and replaces it."""
-        if action in SANCTIONS:
-            with alone_with(store, act.whom) as store:
-                Sanctions(store).require_shown(act.whom, shown)
-                _write_decision(store, rid, act)
-                _impose(store, act, action)
-        else:
-            _write_decision(store, rid, act)
-
-    def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
-        """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
-        decides the newest open report on one of them, or a new one by the moderator. So all reports on them are closed,
-        and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
-        reports = Reports(self._store)
-        known = reports.about(whom, REPORTS_SHOWN)
-        if any(texts.keys() <= {*one.chosen} for one in known):  # it was sent again, and a worker carries it out
-            raise DecidedAlready
-        found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
-        if found is None:
-            pid, body = next(iter(texts.items()))
-            found = self._own_report(NewReport(whom, pid, Reason.OTHER, body=body), by)
-        also = " ".join(str(pid) for pid in texts if pid != found.about.pid)
-        self.decide(found, by, [Action.DELETE], reason, also=also)
-
-    def delete_picture(self, about: NewReport, digest: str, blocks: bool, by: int, reason: str) -> None:
-        """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
-        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises as `decide`;
-        AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
-        kind = ""
-        if about.pid is None:
-            kind = kind_of_picture(self._store, about.whom, digest)
-        else:
-            require_picture(self._store, about.pid, digest)
-        also = f"{digest}:{blocked_as(self._store, digest) if blocks else ''}:{kind}"
-        self.decide(self._own_report(about, by), by, [Action.PICTURE], reason, also=also)
-
-    def _own_report(self, new: NewReport, by: int) -> Report:
-        """A new report by the moderator, or the open one about the same thing. Raises DecidedAlready: another form of
-        the same moderator was faster."""
-        reports = Reports(self._store)
-        found = reports.read(reports.make(by, new) or reports.open_by(by, new.thing) or 0)
-        if found is None:
-            raise DecidedAlready
-        return found
-
-    def finish(self, rid: int, below: int | None = None) -> Iterator[int]:
-        """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
-        deletion, or a chunk of reports. Yields the id below which all is left: 0 while this one is not closed. `below`:
-        such an id, to which an earlier turn has come. Does nothing when the report is gone. Raises OfNewerVersion."""
-        report = Reports(self._store).read(rid)
-        if report is None:
-            return
-        act = report.decision
-        if act is None:
-            Reports(self._store).finish(report)
-            return
-        if report.action is None:
-            raise OfNewerVersion
-        if below is None:
-            yield from self._act(report, act)
-            self._close([report], act)
-            yield LARGEST_ID
-        key, last = keys.reports_about(report.about.whom), (float(below), str(below)) if below is not None else None
-        for rows in newest_first(self._store, key, last):
-            known = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
-            alike = [one for one in known if (one.about.pid or 0) in report.pids and one.rid != rid]
-            self._close([one for one in alike if one.decision in (None, act)], act)
-            yield integer(rows[-1][1])
-
-    def decide_too(self, report: Report) -> None:
-        """Let a decision that deletes the post of a report decide it, which may have looked for others before this one
-        was listed. Two round trips; those of `_close` when there is one."""
-        known = Reports(self._store).about(report.about.whom, REPORTS_SHOWN)
-        acts = (one.decision for one in known if one.decision is not None and report.about.pid in one.chosen)
-        if (act := next(acts, None)) is not None:
-            self._close([report], act)
-
-    def _act(self, report: Report, act: Act) -> Iterator[int]:
-        """Carry out all of a decision but what it means for reports."""
-        line = replace(act, also="", told="")
-        self._act_on_person(act, report.action, line)
-        lines = {pid: replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0) for pid in report.chosen}
-        marks = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "deleted"), lines)
-        deleted = [pid for pid, mark in marks.items() if mark and deleted_by(mark) is DeletedBy.STAFF]
-        Log(self._store).write(*(lines[pid] for pid in deleted))  # all that earlier turns have done takes one step
-        for pid in (pid for pid, mark in marks.items() if not mark):
-            if self._delete(lines[pid]):
-                deleted.append(pid)
-            yield 0
-        if report.chosen:
-            self._store.hset(keys.report(report.rid), {"deleted": " ".join(map(str, sorted(deleted)))})
-        if deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
-            self._tell_once(report, act)
-
-    def _close(self, reports: Sequence[Report], act: Act) -> None:
-        """Decide reports about one person, tell those who have made them, and close them."""
-        if not reports:
-            return
-        with self._store.pipeline() as pipe:
-            for one in reports:
-                if one.decision is None:
-                    pipe.hsetnx(keys.report(one.rid), "decision", act.line())
-        _tell(self._store, [(one, one.who) for one in reports if one.who not in (None, act.by)], act.when)
-        close(self._store, reports)
-
-    def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
-        """Do all that was decided but the deletion of posts, once: the log knows whether it was done. All has the id of
-        the decision."""
-        if action is Action.DELETE:
-            return
-        if action not in (*SANCTIONS, Action.PICTURE):
-            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
-            return
-        Log(self._store).copy(keys.user(act.whom), act.id)  # what was imposed may be lifted already
-        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
-            return
-        if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
-            digest, blocked, kind = act.also.split(":")
-            if kind:
-                remove_picture(self._store, line, ProfilePicture(kind), digest, blocked)
-            else:
-                remove_by_staff(self._store, line, digest, blocked)
-            return
-        with alone_with(self._store, act.whom) as store:
-            last = Sanctions(store).last_act(act.whom)
-            if last is None or last.at < act.at:  # else staff has done something else before the worker came
-                _impose(store, act, action)
-
-    def _tell_once(self, report: Report, act: Act) -> None:
-        """Tell a person what was decided about them. Two moderators may delete the same posts or picture at once, each
-        by a report of their own; and a worker may finish two reports that were decided together. Each looks, after it
-        has told them, whether another one has: of their notices the one with the lowest id stays."""
-        _tell(self._store, [(report, act.whom)], act.when)
-        same = [
-            Notice(NoticeKind.REPORT, one.rid, act.whom)
-            for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
-            if one.decision == act
-            or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
-            or (one.decision is not None and one.actions == (Action.PICTURE,) and _is_same_picture(one.decision, act))
-        ]
-        told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
-        Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])
-
-    def _delete(self, act: Act) -> bool:
-        """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""
-        try:
-            with suppress(PostRemoved):  # by staff: this is done again
-                Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
-        except (NoSuchPost, PostDeleted):
-            return False
-        Log(self._store).write(act)
-        return True
 
 
 def _write_decision(store: Store, rid: int, act: Act) -> None:

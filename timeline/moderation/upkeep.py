@@ -19,7 +19,6 @@ from retwis_site.store.client import Pipe, Result, Store, answers
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import (
     Action,
-    Deciding,
     NewReport,
     Report,
     Reports,
@@ -38,7 +37,7 @@ def finish_report(store: Store, claim: Claim) -> bool:
     """The job `report:<id>:<nonce>`. Returns False when its turn ended before the report was closed. When it ends
     later, another job goes on with the others that it decides: `report:<id>:<nonce>:<the id below which they are>`."""
     rid, reached = job_id(claim.name, 1), [0]
-    steps = Deciding(store).finish(rid, job_id(claim.name, 3) if claim.name.count(":") == 3 else None)
+    steps = Reports(store).finish(rid, job_id(claim.name, 3) if claim.name.count(":") == 3 else None)
     if claim.carry_out_for_a_turn(map(reached.append, steps)):
         return True
     if reached[-1]:
@@ -260,7 +259,7 @@ class ReportChecks(Searcher):
             if self._claim(report) is None:
                 self._store.zrem(key, thing)  # a claim that leads to no report
             self._store.zadd_nx(key, {thing: report.rid})
-        Reports(self._store).finish(report)
+        Reports(self._store).finish_made(report)
         now = Reports(self._store).read(report.rid)
         if now is not None and now.decision is not None:
             close(self._store, [now])

@@ -47,7 +47,6 @@ from timeline.moderation.reports import (
     RULE,
     SANCTIONS,
     Action,
-    Deciding,
     NewReport,
     NotYours,
     Reason,
@@ -226,7 +225,7 @@ class DecisionForm(SanctionForm):
 
     @property
     def actions(self) -> list[Action]:
-        """As for `Deciding.decide`: a deletion without anything else is that alone."""
+        """As for `Reports.decide`: a deletion without anything else is that alone."""
         action = Action(self.cleaned_data["action"])
         if not self.cleaned_data["delete"]:
             return [action]
@@ -389,10 +388,10 @@ def _forms(place: str, form: forms.Form) -> dict[str, forms.Form]:
 
 
 def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: forms.Form, me: User) -> None:
-    """Delete these posts of one author, as `Deciding.delete`. Raises NothingChosen."""
+    """Delete these posts of one author, as `Reports.delete`. Raises NothingChosen."""
     if not posts:
         raise NothingChosen
-    Deciding(store).delete(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
+    Reports(store).delete(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
 
 
 def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: str | None) -> str:
@@ -404,7 +403,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: s
     reason = form.cleaned_data["reason"]
     if isinstance(form, PictureRemovalForm):
         about, given = NewReport(them.uid, None, Reason.OTHER), form.cleaned_data
-        Deciding(store).delete_picture(about, given["digest"], given["block"], me.uid, reason)
+        Reports(store).delete_picture(about, given["digest"], given["block"], me.uid, reason)
         return ""
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
@@ -440,7 +439,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             if "picture" in request.POST:
                 about = NewReport(author, pid, Reason.OTHER, body=found[0].body)
                 digest, blocks = request.POST["picture"], "block" in request.POST
-                Deciding(store).delete_picture(about, digest, blocks, me.uid, form.cleaned_data["reason"])
+                Reports(store).delete_picture(about, digest, blocks, me.uid, form.cleaned_data["reason"])
                 response = done(request, _("The picture was deleted."), "moderation_post", username, pid)
             else:
                 _delete(store, author, found, form, me)
@@ -484,7 +483,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
     chooses all of it beforehand. A POST leads to the queue, with `then` to the next older report. Round trips of a
-    POST: those of `Deciding.decide`, and ten; with `then` three more at most."""
+    POST: those of `Reports.decide`, and ten; with `then` three more at most."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
@@ -507,7 +506,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
                     raise PostsDeleted
             given, ids = form.cleaned_data, " ".join(map(str, also))
             reason, told, shown = given["reason"], given["told"], request.POST.get("imposed")
-            Deciding(store).decide(found, me.uid, form.actions, reason, form.until, ids, told, shown)
+            Reports(store).decide(found, me.uid, form.actions, reason, form.until, ids, told, shown)
             following = _report_after(store, rid, me.uid) if "then" in request.POST else None
             # With `#report` the next Tab goes to the report, and not once more through the links above it.
             to = "moderation" if following is None else f"{reverse('moderation_report', args=[following])}#report"

@@ -28,7 +28,7 @@ from tests.support.people import register
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
@@ -108,7 +108,7 @@ def moderate(store, admin, reporter, author, pid):
     Roles(store).give(admin.user.uid, Role.ADMIN)
     frozen = register(store, "Frozen")
     decided = report(store, reporter.user.uid, author.user.uid, pid, body=LONGEST_WORD)
-    Deciding(store).decide(decided, admin.user.uid, [Action.WARN], f"Too long: {LONGEST_WORD}")
+    Reports(store).decide(decided, admin.user.uid, [Action.WARN], f"Too long: {LONGEST_WORD}")
     Sanctions(store).impose(frozen.user.uid, State.FROZEN, LONGEST_WORD, by=admin.user.uid)
     Sanctions(store).appeal(frozen.user.uid, LONGEST_WORD)
     Joining(store).join("approval", "W" * 30, "hash", LONGEST_WORD, "")

@@ -27,7 +27,7 @@ from tests.support.protocols.reports import (
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.stored_keys import make_due, noted
 from tests.support.stores import seam
-from timeline.moderation.reports import Action, Deciding, Reports
+from timeline.moderation.reports import Action, Reports
 from timeline.posts.entities import PostDeleted
 
 CAROLS_POST = 2
@@ -141,7 +141,7 @@ def test_a_decision_replaces_no_sanction_that_its_form_has_not_shown(acts, store
         acts.report(BOB)()
         other = acts.impose(State.FROZEN, OTHER, shown="")
         if comes == "another decision":
-            other = partial(Deciding(store).decide, first, OTHER, [Action.FREEZE], "Spam.", shown="")
+            other = partial(Reports(store).decide, first, OTHER, [Action.FREEZE], "Spam.", shown="")
         with seam.before_part(step, attempt(other, Refused)):
             attempt(acts.decide(Action.SUSPEND, shown=""), Refused)()
         assert_all_agree(store, raw, step)

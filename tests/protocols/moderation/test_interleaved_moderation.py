@@ -28,7 +28,7 @@ from tests.support.protocols.reports import (
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.stored_keys import noted
 from tests.support.stores.seam import examples
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 
 # ---- Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports,
@@ -41,7 +41,7 @@ CAROLS_POST = 2
 
 def delete(acts, by=MODERATOR):
     """Delete carol's post where staff sees it."""
-    return partial(Deciding(acts.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
+    return partial(Reports(acts.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
 
 
 def about_carol(site):

@@ -20,7 +20,7 @@ from tests.support.protocols.interleaving import attempt, carry_out, interleave,
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.stored_keys import drain_due, empty, noted
 from tests.support.stores.seam import before_part, each_moment, examples, killed_before_part, killed_before_round_trip
-from timeline.moderation.reports import Deciding, NewReport, Reason
+from timeline.moderation.reports import NewReport, Reason, Reports
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff
@@ -180,7 +180,7 @@ def test_a_block_that_was_killed_before_its_picture_went_knows_how_it_looks(stor
         raw.hset(f"media_info:{RED}", "look", LOOK)
         if decides:
             about = NewReport(ALICE, pid, Reason.OTHER)
-            block = partial(Deciding(store).delete_picture, about, RED, True, BOB, "No.")
+            block = partial(Reports(store).delete_picture, about, RED, True, BOB, "No.")
         else:
             act = Act(what="", by=BOB, whom=ALICE, post=pid)
             block = partial(remove_by_staff, store, act, RED, blocked_as(store, RED))

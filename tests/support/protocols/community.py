@@ -9,7 +9,7 @@ from accounts.users.entities import State
 from retwis_site.store import keys
 from tests.support.protocols.small_site import CAROL, Acts, make_small_site
 from tests.support.stored_keys import drain_due, noted
-from timeline.moderation.reports import Deciding, NewReport, Reports
+from timeline.moderation.reports import NewReport, Reports
 from timeline.posts.repository import delete_by_staff
 
 MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
@@ -44,7 +44,7 @@ class StaffActs(Acts):
 
         def work():
             for report in Reports(self.store).about(CAROL, 1):
-                Deciding(self.store).decide(report, by, actions, actions[-1], **more)
+                Reports(self.store).decide(report, by, actions, actions[-1], **more)
 
         return work
 

@@ -12,7 +12,7 @@ from tests.support.protocols.reports import make_admin, report
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import publish
 from timeline.api import notifications
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Reports
 from timeline.notices import MARK, Row
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -183,7 +183,7 @@ def test_what_became_of_own_reports_is_neither_counted_nor_takes_the_place_of_ot
     make_admin(store, register(store, "dan").user.uid)
     for by, whom in ((1, 2), (2, 1), (1, 3)):
         one = report(store, by, whom)
-        Deciding(store).decide(one, 4, [Action.WARN], "Be kind")
+        Reports(store).decide(one, 4, [Action.WARN], "Be kind")
     [newest] = app.json("GET", ALL, {"limit": 1})
     assert newest["type"] == "moderation_warning"
     assert newest["moderation_warning"]["id"] == newest["id"]  # not that of the report, which says when it was made

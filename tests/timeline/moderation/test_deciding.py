@@ -22,7 +22,7 @@ from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_
 from tests.support.stored_keys import drain_due, empty, noted, publish
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, DecidedAlready, NoPost, NotYours, Reports
 from timeline.moderation.upkeep import ReportChecks
 from timeline.posts.repository import Posts
 
@@ -42,7 +42,7 @@ def site(store, raw, alice, bob, carol):
 
 def decide(store, one, action, by=CAROL, days=0):
     until = int(time.time()) + days * A_DAY if days else 0
-    Deciding(store).decide(one, by, [action], "It is an advertisement.", until)
+    Reports(store).decide(one, by, [action], "It is an advertisement.", until)
 
 
 def told(raw, uid):
@@ -105,7 +105,7 @@ def test_all_reports_about_a_thing_are_decided_together(store, raw):
 
 def test_reports_that_are_decided_together_are_told_their_reporter_in_one_line(store, raw, alice, browser):
     one, about_person = report(store, ALICE, BOB, 1), report(store, ALICE, BOB)
-    Deciding(store).decide(one, CAROL, [Action.WARN], "Ads", also="0")
+    Reports(store).decide(one, CAROL, [Action.WARN], "Ads", also="0")
     assert told(raw, ALICE) == [f"report:{one.rid}:1", f"report:{about_person.rid}:1"]
     assert browser(alice).get("/notifications/").content.decode().count("You have reported") == 1
     decide(store, report(store, ALICE, BOB, 1), Action.WARN)
@@ -118,7 +118,7 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
     first = report(store, ALICE, BOB, 1)
     other = report(store, ALICE, DAN)
     actions = [Action.DELETE, Action.FREEZE]
-    Deciding(store).decide(first, CAROL, actions, "Ads.", also="2 0", told="Well seen.")
+    Reports(store).decide(first, CAROL, actions, "Ads.", also="2 0", told="Well seen.")
     assert raw.hexists("post:1", "deleted")
     assert raw.hexists("post:2", "deleted")
     assert (Sanctions(store).of(BOB).state, Sanctions(store).of(BOB).reason) == (State.FROZEN, "Ads.")
@@ -142,7 +142,7 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
 def test_the_download_tells_the_reporter_no_more_than_the_notice(browser, store, alice, actions, learnt):
     one = report(store, ALICE, BOB, 1)
     if actions:
-        Deciding(store).decide(one, CAROL, actions, "Ads.")
+        Reports(store).decide(one, CAROL, actions, "Ads.")
     file = b"".join(browser(alice).get("/settings/download/").streaming_content)
     [line] = [line for line in map(json.loads, file.splitlines()) if line["type"] == "report"]
     assert line["decision"] == learnt
@@ -231,7 +231,7 @@ def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     raw.hset("user:2", "state_since", int(time.time()) - SUSPENDED_FOR)
     one = report(store, ALICE, BOB, 1)
-    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.SUSPEND], "More ads.")
+    Reports(store).decide(one, CAROL, [Action.DELETE, Action.SUSPEND], "More ads.")
     assert raw.hexists("post:1", "deleted")
     assert told(raw, ALICE) == [f"report:{one.rid}:1"]
     assert raw.zcard("reports") == 0
@@ -253,7 +253,7 @@ def test_an_author_is_told_how_many_posts_staff_has_deleted_and_not_how_many_wer
         publish(raw, store, bob, body)
     one = report(store, ALICE, BOB, 1)
     Posts(store).delete(BOB, 2)
-    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.", also="2 3")
+    Reports(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.", also="2 3")
     assert raw.hget(f"report:{one.rid}", "deleted") == "1 3"
     assert "deleted 2 posts of yours" in browser(bob).get("/notifications/").content.decode()
     assert Reports(store).read(one.rid).chosen == [1, 2, 3]
@@ -262,7 +262,7 @@ def test_an_author_is_told_how_many_posts_staff_has_deleted_and_not_how_many_wer
 def test_an_author_who_was_faster_is_warned_and_told_of_no_deletion(store, raw, bob, browser):
     one = report(store, ALICE, BOB, 1)
     Posts(store).delete(BOB, 1)
-    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.")
+    Reports(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.")
     assert raw.hget(f"report:{one.rid}", "deleted") == ""
     page = browser(bob).get("/notifications/").content.decode()
     assert "The moderators warn you." in page
@@ -273,7 +273,7 @@ def test_a_notice_of_a_deletion_shows_no_post_that_its_author_had_deleted(store,
     publish(raw, store, bob, "Buy again!")
     one = report(store, ALICE, BOB, 1, body="Buy!")
     Posts(store).delete(BOB, 1)
-    Deciding(store).decide(one, CAROL, [Action.DELETE], "Ads.", also="2")
+    Reports(store).decide(one, CAROL, [Action.DELETE], "Ads.", also="2")
     assert raw.hget(f"report:{one.rid}", "deleted") == "2"
     page = browser(bob).get("/notifications/").content.decode()
     assert "The moderators have deleted a post of yours." in page
@@ -286,7 +286,7 @@ def test_a_deletion_closes_its_report_once_and_is_told_and_logged_once_when_it_i
     assert sent.commands.count(("ZREM", "reports", str(one.rid))) == 1
     raw.delete("notices:2", "acts:2")
     for _ in range(2):
-        [*Deciding(store).finish(one.rid)]
+        [*Reports(store).finish(one.rid)]
     assert told(raw, BOB) == [f"report:{one.rid}:2"]
     assert [act.post for act in Log(store).about(BOB)] == [1]
 
@@ -295,7 +295,7 @@ def test_a_deletion_closes_its_report_once_and_is_told_and_logged_once_when_it_i
 def test_a_job_of_a_report_that_was_decided_with_another_one_tells_the_person_nothing_again(store, raw, action):
     earlier, later = report(store, ALICE, BOB, 1), report(store, DAN, BOB, 1)
     decide(store, later, action)
-    [*Deciding(store).finish(earlier.rid)]
+    [*Reports(store).finish(earlier.rid)]
     assert len(told(raw, BOB)) == 1
     assert len(Log(store).about(BOB)) == 1
 
@@ -331,7 +331,7 @@ def test_a_sanction_that_an_earlier_version_has_imposed_for_a_decision_is_impose
     Sanctions(store).impose(BOB, State.FROZEN, "Ads.", by=CAROL)
     imposed = raw.hget("user:2", "state_act")
     assert imposed != act.id
-    [*Deciding(store).finish(one.rid)]
+    [*Reports(store).finish(one.rid)]
     assert raw.hget("user:2", "state_act") == imposed
     assert [act.what for act in Log(store).about(BOB)] == ["frozen"]
 
@@ -359,9 +359,9 @@ def test_what_earlier_turns_have_deleted_costs_the_next_one_no_round_trip_for_ea
         pids = [publish(raw, store, bob, f"Buy {number} or {each}!") for each in range(number)]
         one = report(store, ALICE, BOB, pids[0])
         Posts(store).delete(BOB, pids[1])
-        Deciding(store).decide(one, CAROL, [Action.DELETE], "Ads.", also=" ".join(map(str, pids[1:])))
+        Reports(store).decide(one, CAROL, [Action.DELETE], "Ads.", also=" ".join(map(str, pids[1:])))
         drain(store, "worker")
-        sent = round_trips(lambda: [*Deciding(store).finish(one.rid)])
+        sent = round_trips(lambda: [*Reports(store).finish(one.rid)])
         assert sorted(act.post for act in Log(store).about(BOB) if act.post in pids) == [pids[0], *pids[2:]]
         assert Reports(store).read(one.rid).deleted == (pids[0], *pids[2:])
         return len(sent.round_trips)
@@ -378,7 +378,7 @@ def test_staff_deletes_a_post_that_it_has_reported_below_all_reports_that_are_sh
     monkeypatch.setattr(reports, "REPORTS_SHOWN", 1)
     one = report(store, CAROL, BOB, 1)
     report(store, ALICE, BOB)
-    Deciding(store).delete(BOB, {1: "Buy!"}, CAROL, "It is an advertisement.")
+    Reports(store).delete(BOB, {1: "Buy!"}, CAROL, "It is an advertisement.")
     assert raw.hexists("post:1", "deleted")
     assert Reports(store).read(one.rid).action is Action.DELETE
     assert raw.zcard("reports") == 1
@@ -429,14 +429,14 @@ def test_the_next_report_is_found_behind_many_about_the_moderator(browser, carol
 
 def test_a_form_that_another_moderator_was_faster_than_shows_what_stands_now(browser, carol, store, raw, monkeypatch):
     """Also where it happened after the form was checked."""
-    one, decides = report(store, ALICE, BOB, 1), Deciding.decide
+    one, decides = report(store, ALICE, BOB, 1), Reports.decide
 
     def impose_first(self, *arguments):
-        monkeypatch.setattr(Deciding, "decide", decides)
+        monkeypatch.setattr(Reports, "decide", decides)
         Sanctions(store).impose(BOB, State.FROZEN, "Ads.")
         decides(self, *arguments)
 
-    monkeypatch.setattr(Deciding, "decide", impose_first)
+    monkeypatch.setattr(Reports, "decide", impose_first)
     form = {"action": "suspended", "reason": "Ads", "imposed": ""}
     page = page_of(browser(carol).post(f"/moderation/reports/{one.rid}/", form), 422)
     assert "The sanction on this person has changed." in page

@@ -21,7 +21,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.reports import report
 from tests.support.stores.seam import broken_store
-from timeline.moderation.reports import Deciding
+from timeline.moderation.reports import Reports
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import remove_by_staff
 from timeline.posts.repository import Posts
@@ -67,7 +67,7 @@ def test_two_moderators_who_delete_one_picture_at_once_tell_its_author_once(
         act = replace(first, by=by, at=at, id=f"a{by}")
         one = report(store, by, bob.user.uid, post)
         raw.hset(f"report:{one.rid}", "decision", act.line())  # both have seen the picture on the post
-        assert list(Deciding(store).finish(one.rid))
+        assert list(Reports(store).finish(one.rid))
     assert len([told for told in raw.zrange("notices:2", 0, -1) if told.startswith("report:")]) == times
     assert sorted(act.by for act in Log(store).about(bob.user.uid)) == [1, 3]
 

@@ -13,7 +13,7 @@ from tests.support.http.page_text import page_of
 from tests.support.protocols.reports import CAROL, make_moderator, report
 from tests.support.stored_keys import drain_due, everything, noted, publish
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, NewReport, Reports
 from timeline.relations.relations import BlockedPeople
 
 COMMIT = 3  # the round trip of the commit; the first is 0
@@ -88,7 +88,7 @@ def test_a_report_about_an_unknown_user_is_no_error_after_one_repair(store, raw,
     made = report(store, ALICE, BOB)
     if is_decided:
         make_moderator(store, CAROL)
-        Deciding(store).decide(made, CAROL, [Action.DISMISS], "no")
+        Reports(store).decide(made, CAROL, [Action.DISMISS], "no")
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     raw.delete("user:2")
     raw.hdel("users", "bob")
@@ -113,7 +113,7 @@ def test_a_report_that_has_lost_a_field_is_moved_and_not_removed(store, raw, los
 def test_a_decided_report_that_is_lost_from_lists_is_found_by_doctor(store, raw, lost, monkeypatch, capsys):
     one = report(store, ALICE, BOB)
     make_moderator(store, CAROL)
-    Deciding(store).decide(one, CAROL, [Action.DISMISS], "no")
+    Reports(store).decide(one, CAROL, [Action.DISMISS], "no")
     drain(store, "worker")
     before = everything(raw)
     raw.delete(*lost)
@@ -136,7 +136,7 @@ def test_a_claim_that_leads_to_no_report_is_mended_by_one_repair(store, raw, sco
 def test_a_report_whose_decision_cannot_be_read_waits_for_one_again(store, raw, line, monkeypatch, capsys):
     one = report(store, ALICE, BOB)
     make_moderator(store, CAROL)
-    Deciding(store).decide(one, CAROL, [Action.DISMISS], "no")
+    Reports(store).decide(one, CAROL, [Action.DISMISS], "no")
     drain(store, "worker")
     raw.hset(f"report:{one.rid}", "decision", line)
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
@@ -144,7 +144,7 @@ def test_a_report_whose_decision_cannot_be_read_waits_for_one_again(store, raw, 
     mends_all(capsys)
     assert raw.hget(f"damaged:report:{one.rid}:values", "decision") == line
     [waiting] = Reports(store).open(None, 9)
-    Deciding(store).decide(waiting, CAROL, [Action.WARN], "do not")
+    Reports(store).decide(waiting, CAROL, [Action.WARN], "do not")
     assert raw.zcard("reports") == 0
 
 

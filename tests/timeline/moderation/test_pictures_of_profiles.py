@@ -23,7 +23,7 @@ from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import drain_due, empty
 from tests.support.stores.seam import each_moment, killed_before_round_trip
-from timeline.moderation.reports import Deciding, NewReport, Reason, Reports
+from timeline.moderation.reports import NewReport, Reason, Reports
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
 
@@ -110,7 +110,7 @@ def test_a_decided_removal_is_blocked_logged_and_told_also_when_its_owner_is_fas
             register(store, name)
         show(store, raw)
         about = NewReport(2, None, Reason.OTHER)
-        delete = partial(Deciding(store).delete_picture, about, WIDE.digest, True, 1, "No")
+        delete = partial(Reports(store).delete_picture, about, WIDE.digest, True, 1, "No")
         killed_before_round_trip(step, delete)
         ProfilePictures(store).remove(2, ProfilePicture.HEADER)
         drain_due(store, raw)

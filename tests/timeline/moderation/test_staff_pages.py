@@ -23,7 +23,7 @@ from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, r
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import broken_store
-from timeline.moderation.reports import Action, Deciding, Reports
+from timeline.moderation.reports import Action, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -94,7 +94,7 @@ def test_what_is_reported_of_a_person_stands_under_one_heading_with_one_link_to_
 
 def test_a_report_whose_post_the_author_had_deleted_names_no_deletion_by_staff(staff, site, bob, store, raw):
     Posts(store).delete(BOB, 1)
-    Deciding(store).decide(site, CAROL, [Action.DELETE], "Ads")
+    Reports(store).decide(site, CAROL, [Action.DELETE], "Ads")
     pages = [f"/moderation/reports/{site.rid}/", "/moderation/people/bob/1/"]
     for page in (staff.get(address).content.decode() for address in pages):
         assert "This post was deleted by its author." in page
@@ -375,7 +375,7 @@ def test_the_queue_leads_over_its_reports_to_the_appeals_below_them(staff, site,
     page = staff.get("/moderation/").content.decode()
     tab = '<a href="/moderation/#appeals">Appeals (1)</a>'
     assert page.index("Reports (1)") < page.index(tab) < page.index("A post by @bob") < page.index('id="appeals"')
-    Deciding(store).decide(site, CAROL, [Action.DISMISS], "No")
+    Reports(store).decide(site, CAROL, [Action.DISMISS], "No")
     page = staff.get("/moderation/people/").content.decode()
     assert tab in page
     assert "Reports (" not in page

@@ -21,7 +21,7 @@ from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
 from tests.support.protocols.reports import make_moderator, report
 from tests.support.stores.seam import broken_store
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Reports
 from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe
@@ -93,7 +93,7 @@ def test_where_the_text_stands_for_a_post_pictures_alone_are_named(
     assert f'aria-label="Delete this post: {words}"' in menu
     assert f": {words} · " in page_of(browser(bob).get("/@Alice/1/repost-or-quote/"))
     assert f'<p class="reported" dir="auto">{words}</p>' in page_of(browser(carol).get("/moderation/"))
-    Deciding(store).decide(one, 3, [Action.DELETE], "No")
+    Reports(store).decide(one, 3, [Action.DELETE], "No")
     assert f'<p class="body" dir="auto">{words}</p>' in page_of(browser(alice).get("/notifications/"))
 
 
