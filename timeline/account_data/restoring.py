@@ -288,10 +288,6 @@ def _digest(when: int, body: str) -> bytes:
     return blake2b(f"{when}:{cleaned(body)}".encode(), digest_size=8).digest()
 
 
-def _as_it_is(post: OldPost) -> OldPost:
-    return post
-
-
 class Restoring:
     """Adds posts to an account: `begin`, `write` with each chunk, the oldest posts first, then `finish`. `renew`: what
     `only_run` yields."""
@@ -326,7 +322,7 @@ class Restoring:
             for post in posts:
                 self._present[_digest(post.time, post.body)].append(post.pid)
 
-    def write(self, posts: Sequence[OldPost], brought: Callable[[OldPost], OldPost | None] = _as_it_is) -> int:
+    def write(self, posts: Sequence[OldPost], brought: Callable[[OldPost], OldPost | None]) -> int:
         """Write the posts that the author does not have, at most 500. Returns how many were written. `brought`: a post
         with its pictures as they are here; None for one that is left out. Some 20 round trips, and one more for each
         post with pictures; more when ids are taken. Raises StoreError when the store was too slow."""

@@ -30,8 +30,6 @@ from timeline.posts.reading.records import Record, ask_post
 from timeline.posts.repository import Posts
 
 READ = 200  # reports of a page
-
-
 NAMED = 3  # of those who have reported something
 BEGINNING = 200  # characters of a reported text
 

@@ -105,7 +105,7 @@ class Acts:
         def work():
             restoring = Restoring(self.store, uid)
             restoring.begin()
-            restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, later, texts=texts)])
+            restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, later, texts=texts)], lambda post: post)
             restoring.finish()
             return restoring
 

@@ -214,7 +214,7 @@ def test_posts_that_are_brought_back_come_to_home(member, raw, store, bob, chose
     assert home(member) == [1]
     restoring = Restoring(store, BOB)
     restoring.begin()
-    restoring.write([OldPost(900, 5, "long ago #redis")])
+    restoring.write([OldPost(900, 5, "long ago #redis")], lambda post: post)
     restoring.finish()
     assert len(home(member)) == 2
 
