@@ -126,7 +126,7 @@ def _together(rows: Sequence[Row], in_groups: Collection[str]) -> Iterable[Toget
 SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
 
 
-class Page(NamedTuple):
+class GroupsPage(NamedTuple):
     """The groups that are told."""
 
     told: Sequence[Together]
@@ -134,7 +134,7 @@ class Page(NamedTuple):
     lowest: int = 0
 
 
-def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], Page]:
+def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], GroupsPage]:
     """Chooses the groups of one page. Raises Invalid.
 
     The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
@@ -142,7 +142,7 @@ def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], P
     wanted, part = _wanted(call), call.part(40, 80)
     is_above = any(call.sent.id(name) is not None for name in ("since_id", "min_id"))  # an id, which may be 0
 
-    def choose(rows: Sequence[Row]) -> Page:
+    def choose(rows: Sequence[Row]) -> GroupsPage:
         until, has_more = time.time() - SETTLES if is_above else inf, False
         told: list[Together] = []
         for one in _together([row for row in wanted(rows) if row.when <= until], in_groups):
@@ -152,7 +152,7 @@ def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], P
             if part.below is None or one.id < part.below:
                 told.append(one)
         told = told[-part.size :]
-        return Page(told, told[-1].id if has_more else 0)
+        return GroupsPage(told, told[-1].id if has_more else 0)
 
     return choose
 
@@ -160,13 +160,13 @@ def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], P
 class ReadGroups(NamedTuple):
     """Groups, with what they name."""
 
-    page: Page
+    page: GroupsPage
     items: list[tuple[Together, Item]]
     statuses: dict[int, Entity]
     accounts: dict[int, Entity]
 
 
-def _read(call: Call, choose: Callable[[Sequence[Row]], Page]) -> ReadGroups:
+def _read(call: Call, choose: Callable[[Sequence[Row]], GroupsPage]) -> ReadGroups:
     """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more with decisions of
     staff, and one while the accounts are not cached."""
     statuses, notices = Statuses(call), Notifications(connect())
@@ -213,7 +213,7 @@ def _meant(call: Call, rows: Sequence[Row]) -> list[Together]:
 
 def _one(call: Call) -> tuple[ReadGroups, Together, Item]:
     """What the address names, and all that it names in turn. Raises NotFound."""
-    found = _read(call, lambda rows: Page(_meant(call, rows)))
+    found = _read(call, lambda rows: GroupsPage(_meant(call, rows)))
     if not found.items:
         raise NotFound
     return found, *found.items[0]
@@ -244,7 +244,7 @@ def notifications(call: Call) -> object:
     return _listed(found.page, [_notification(one.rows[0], item, found) for one, item in found.items])
 
 
-def _listed(page: Page, items: object) -> Listed:
+def _listed(page: GroupsPage, items: object) -> Listed:
     return Listed(items, page.told[0].id if page.told else None, page.lowest or None)
 
 
