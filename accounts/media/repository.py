@@ -56,6 +56,7 @@ class Info(NamedTuple):
 
 
 ANIMATED = "-animated"  # the size of a picture that moves; all its other files stand still
+SIZE_PATTERN = f"(?:-[0-9]{{2,4}}|{ANIMATED})?"  # what the name of a file has behind the digest
 FIELDS = ("width", "height", "bytes", "owner", "since", "sizes", "look", "blurhash", "going")
 
 

@@ -14,7 +14,17 @@ from typing import NamedTuple, TypeVar
 from django.conf import settings
 
 from accounts.media.decoding import PictureRefused, Shape, decoded
-from accounts.media.repository import ANIMATED, UPLOAD, UPLOAD_STAYS, Mark, Pictures, ask_info, ask_memory, described
+from accounts.media.repository import (
+    ANIMATED,
+    SIZE_PATTERN,
+    UPLOAD,
+    UPLOAD_STAYS,
+    Mark,
+    Pictures,
+    ask_info,
+    ask_memory,
+    described,
+)
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines, Use, features
 from retwis_site.jobs.outbox import PUT_OFF, WORKER_GIVES_UP, Claim, Outbox
 from retwis_site.maintenance import checks
@@ -172,11 +182,8 @@ def _is_base64(value: object) -> bool:
         return False
 
 
-def _is_size(value: str) -> bool:
-    return value in {"", ANIMATED} or value[1:].isdigit()
-
-
-SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and _is_size(value))
+_is_size = re.compile(SIZE_PATTERN).fullmatch
+SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and _is_size(value) is not None)
 WEBP = LineField("a WebP file in base64", _is_base64)
 IN_DOWNLOAD = {"digest": DIGEST, "webp": WEBP, "animated": replace(WEBP, required=False)}  # what is read of a picture
 

@@ -5,7 +5,7 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 from django.views.decorators.http import require_safe
 
-from accounts.media.repository import ANIMATED, Pictures
+from accounts.media.repository import SIZE_PATTERN, Pictures
 from retwis_site.store.client import connect
 from retwis_site.store.ids import DIGEST
 
@@ -16,7 +16,7 @@ NOTHING_ELSE = "default-src 'none'; sandbox"  # of a picture that is opened as a
 class PictureConverter(StringConverter):
     """A digest, and a size behind it."""
 
-    regex = f"[0-9a-f]{{{DIGEST},64}}(?:-[0-9]{{2,4}}|{ANIMATED})?"  # the slot of a fragment is longer than a digest
+    regex = f"[0-9a-f]{{{DIGEST},64}}{SIZE_PATTERN}"  # the slot of a fragment is longer than a digest
 
 
 register_converter(PictureConverter, "picture")

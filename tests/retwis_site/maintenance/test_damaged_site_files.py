@@ -96,6 +96,10 @@ BAD_FIELDS = [
         ({"type": "picture_file", "digest": "f" * 40, "size": "", "webp": webp}, "webp must be a WebP file in base64")
         for webp in ("", "A", "+ß+=", None)
     ),
+    *(
+        ({"type": "picture_file", "digest": "f" * 40, "size": size, "webp": "AA=="}, "size must be such as -600")
+        for size in ("x600", "-", "-²", "-60000", "-animated2", None)
+    ),
     ({"type": "poll", "id": 1}, "the type 'poll' is unknown"),
 ]
 
