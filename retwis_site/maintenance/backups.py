@@ -232,14 +232,14 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def newest(folder: Path) -> Path:
-    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone, also for a newest one
-    in which `--verify` has found errors: the older one without them may be the one to restore. Raises PermissionError
-    where one cannot be read."""
+    """The folder itself if it is a backup, else the newest complete backup in it, by the times in their names. Raises
+    NotDone, also for a newest one in which `--verify` has found errors: the older one without them may be the one to
+    restore. Raises PermissionError where one cannot be read."""
     if (folder / MANIFEST).exists():
         return folder
     for path in folder.glob("2*/"):
         os.scandir(path).close()  # `glob` passes over an unreadable folder, which may be the newest
-    names = [path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")]
+    names = [path.parent for path in folder.glob(f"2*/{MANIFEST}")]
     if not names:
         raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py db backup` has written to.")
     last, *older = sorted(names, key=lambda path: path.name, reverse=True)
@@ -319,8 +319,10 @@ def _locked(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
 
 
 def _remove_remains(place: Path) -> None:
+    """Remove the unfinished folders without a lock. Those that cannot be removed stay, such as another user's; another
+    backup may have completed its own meanwhile."""
     for path in place.glob(f"{UNFINISHED}*"):
-        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with contextlib.suppress(OSError), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
             shutil.rmtree(path)
 
 

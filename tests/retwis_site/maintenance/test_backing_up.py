@@ -125,6 +125,29 @@ def test_a_folder_that_cannot_be_written_is_one_line(site, tmp_path):
     refuses(r"file: .*Name a folder on a disk with room\.", "backup", str(tmp_path / "file"))
 
 
+def test_another_backup_that_is_completed_meanwhile_does_not_end_this_one(site, tmp_path, monkeypatch):
+    other, named, glob = tmp_path / ".unfinished-other", tmp_path / "2026-01-01T00-00-00Z", Path.glob
+    other.mkdir()
+
+    def then_completed(folder, pattern):
+        found = [*glob(folder, pattern)]
+        if pattern != "*" and other in found:
+            other.rename(named)
+        return found
+
+    monkeypatch.setattr(Path, "glob", then_completed)
+    call_command("backup", str(tmp_path), verbosity=0)
+    assert named in complete(tmp_path)
+    assert len(complete(tmp_path)) == 2
+
+
+def test_what_a_backup_cannot_remove_stays_and_ends_it_not(site, tmp_path):
+    """Such as the folder of a killed backup of another user."""
+    (tmp_path / ".unfinished-x").write_text("")
+    back_up(tmp_path)
+    assert (tmp_path / ".unfinished-x").exists()
+
+
 def test_a_backup_needs_no_file_at_the_server(site, settings, tmp_path):
     """A dump.rdb that was left there would hold everyone's sessions."""
     before = {path.name for path in Path(settings.STORE_DIR).iterdir()}

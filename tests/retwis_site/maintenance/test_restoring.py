@@ -8,6 +8,7 @@ import shutil
 import pytest
 from django.core.management import call_command
 
+from retwis_site.maintenance.backups import newest
 from retwis_site.store import schema
 from tests.support.command_output import refuses, said
 from tests.support.maintenance.backups import back_up, restore, saved
@@ -64,6 +65,12 @@ def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monk
     assert site.hget("user:1", "bio") == "newer"
 
 
+def test_a_backup_that_somebody_has_renamed_is_no_newer_than_one_with_a_time(backup, raw):
+    shutil.copytree(backup, backup.with_name("before-the-move"))
+    change_manifest(backup.with_name("before-the-move"), users=99)
+    assert newest(backup.parent) == backup
+
+
 def test_a_newest_backup_with_errors_is_restored_only_by_its_own_name(backup, raw, capsys):
     folder, sound, bad = backup.parent, *(backup.with_name(f"{year}-01-01T00-00-00Z") for year in (2998, 2999))
     shutil.copytree(backup, sound)
@@ -77,17 +84,17 @@ def test_a_newest_backup_with_errors_is_restored_only_by_its_own_name(backup, ra
 
 
 def test_a_newest_backup_that_cannot_be_read_is_named_and_no_older_one_is_taken(backup, raw, monkeypatch):
-    newest = backup.with_name("2999-01-01T00-00-00Z")
-    newest.mkdir()
+    unreadable = backup.with_name("2999-01-01T00-00-00Z")
+    unreadable.mkdir()
     scandir = os.scandir
 
     def of_another_user(path):
-        if path == newest:
+        if path == unreadable:
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", of_another_user)
-    refuses(rf"{newest} cannot be read: Permission denied\. .*chown -R", "restore", str(backup.parent))
+    refuses(rf"{unreadable} cannot be read: Permission denied\. .*chown -R", "restore", str(backup.parent))
     assert everything(raw) == {}
 
 
