@@ -129,12 +129,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def _remove_remains(path: Path) -> None:
     """Remove the unfinished files without a lock: the system releases it when a process ends in any way. Those that
-    cannot be locked or removed stay."""
+    cannot be locked or removed stay, and empty ones: an export that has just made its file may not have locked it yet.
+    """
     remains = path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * len(nonce())}")
     for unfinished in filter(Path.is_file, remains):
         with suppress(OSError), unfinished.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            unfinished.unlink()
+            if os.fstat(file.fileno()).st_size:
+                unfinished.unlink()
 
 
 def _real(path: Path) -> Path:

@@ -1,5 +1,6 @@
 """`manage.py export FILE` writes the whole site as JSON lines."""
 
+import fcntl
 import gzip
 import io
 import os
@@ -177,11 +178,25 @@ def test_the_next_export_removes_what_a_killed_one_has_left_and_nothing_else(ful
     path, left = tmp_path / "site.jsonl", tmp_path / ".site.jsonl.0123456789ab"
     with replacing(path):  # another export, which is under way
         others = {tmp_path / ".site.jsonl.swp", tmp_path / ".site2.jsonl.0123456789ab"} | {*tmp_path.iterdir()}
-        for file in (left, *others):
+        for file in others:
             file.touch()
+        left.write_text("half")
         export(path)
         assert {*tmp_path.iterdir()} == {path, *others}
     assert path.read_bytes() == b""
+
+
+def test_an_export_leaves_the_file_that_another_one_has_made_and_not_locked_yet(full_site, tmp_path, monkeypatch):
+    path, lock = tmp_path / "site.jsonl", fcntl.flock
+
+    def lock_after_another_export(file, how):
+        monkeypatch.setattr(fcntl, "flock", lock)
+        export(path)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_after_another_export)
+    assert of_type(export(path), "user")
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_the_error_of_a_key_of_the_wrong_type_names_the_command_that_helps(full_site, tmp_path):
