@@ -14,7 +14,7 @@ from django.urls import reverse
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.client import Pipe, Reply, Repository, Result, Store, answers
+from retwis_site.store.client import Handle, Pipe, Reply, Repository, Result, Store, answers
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
@@ -83,8 +83,9 @@ def ask_encoding(pipe: Pipe, key: str) -> Reply[str | None]:
     return pipe.send("OBJECT", "ENCODING", key)
 
 
-def ask_length(pipe: Pipe, type_: str, key: str) -> Reply[int]:
-    """The number of members, fields, entries or bytes of a key of this type."""
+def ask_length(pipe: Pipe, type_: str, key: str) -> Handle[int]:
+    """The number of members, fields, entries or bytes of a key of this type; 0 for a type that the site never writes,
+    such as a set: each has a command of its own, which a Redis user may not send."""
     match type_:
         case "hash":
             return pipe.hlen(key)
@@ -92,8 +93,10 @@ def ask_length(pipe: Pipe, type_: str, key: str) -> Reply[int]:
             return pipe.zcard(key)
         case "list":
             return pipe.send("LLEN", key)
-        case _:
+        case "string":
             return pipe.send("STRLEN", key)
+        case _:
+            return Result(lambda: 0)
 
 
 def asked_about_keys(store: Store) -> list[Store]:

@@ -278,3 +278,8 @@ def test_a_key_of_the_wrong_type_is_told(raw, page):
     raw.unlink("user:1")
     raw.rpush("user:1", "x")
     assert "It should be a hash." in page("/inspect/user:1")
+    raw.unlink("user:1")
+    raw.sadd("user:1", "x")
+    said = page("/inspect/user:1")
+    assert "It should be a hash." in said
+    assert "Length" not in said

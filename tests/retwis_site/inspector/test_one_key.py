@@ -200,6 +200,14 @@ def test_a_key_of_the_wrong_type_has_its_size_alone(raw, look):
     assert (found.type, found.length, found.rows) == ("list", 1, [])
 
 
+@pytest.mark.parametrize("key", ["followers:1", "damaged:x"])
+def test_a_key_of_a_type_that_the_site_never_writes_has_its_memory_alone(raw, look, key):
+    raw.sadd(key, "2")
+    found = look(key)
+    assert (found.type, found.length, found.rows, found.refusal) == ("set", 0, [], "")
+    assert found.memory > 0
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.5", "٣", "9" * 30])
 def test_what_is_no_beginning_is_a_bad_cursor(text):
     with pytest.raises(BadCursor):
