@@ -362,11 +362,13 @@ class Restoring:
 
     def list_left(self, job: str) -> bool:
         """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
-        three round trips."""
+        two round trips, and those of `_list`."""
         pid = job_id(job, 1)
-        author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
-        if author == str(self._uid) and body is not None and deleted is None:
+        author, body = self._store.hmget(keys.post(pid), ["user_id", "body"])
+        if author == str(self._uid) and body is not None:
             self._list(self._store, {pid: body})
+            if self._store.hexists(keys.post(pid), "deleted"):  # read after the write: so a deletion ends as one
+                remove_members(self._store, keys.updates(self._uid), [str(pid)])
         return body is not None
 
     def _give_back(self, job: str) -> None:

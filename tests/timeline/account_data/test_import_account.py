@@ -46,6 +46,7 @@ def download(tmp_path):
     return write
 
 
+LIKE = f'"type": "like", "since": "{WHEN}"'
 TWO = [(12, "2023-11-14T22:13:22Z", "later"), (11, "2023-11-14T22:13:21Z", "sooner")]
 
 
@@ -237,6 +238,8 @@ def test_muted_words_come_back_in_one_line_so_a_page_can_unmute_them(raw, store,
         (lambda text: text.replace('"id": 12,', '"id": "12",'), "Line 3: id must be a whole number"),
         (lambda text: text.replace('"id": 12', '"quote_address": 5, "id": 12'), "Line 3: quote_address must be a text"),
         (lambda text: text.replace("22:13:22Z", "25:13:22Z"), "Line 3: time must be a time"),
+        (lambda text: text.replace('"name": ""', '"name": 5'), "Line 2: name must be a text"),
+        (lambda text: text.replace('"type": "post"', LIKE).replace('"address": ""', '"address": 5'), "Line 3: address"),
         (lambda text: text.replace('"lines": 5', '"lines": 6'), "Line 5: the number of lines is another"),
         (lambda text: text.rsplit("\n", 2)[0] + "\n", "Line 5: there is no line with the type end"),
         (lambda text: text + "{}\n", "Line 5: the number of lines is another"),
@@ -320,6 +323,17 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, al
         assert {11, 12} < {pid for pid, _, _ in posts_of(raw, 1)}
         raw.delete("outbox", *(f"post:{pid}" for pid, _, _ in posts_of(raw, 1)), "updates:1")
     assert number > 15
+
+
+def test_a_post_that_is_deleted_while_a_worker_finishes_a_killed_run_stays_away(raw, store, alice):
+    for number in each_moment():
+        write_posts(raw, 1, [11])
+        raw.zadd("outbox", {"restore:11:1:abc": LONG_AGO})
+        with before_round_trip(number, lambda: Posts(store).delete(1, 11)) as deleted:
+            drain(store, "a worker")
+        assert raw.zrange("updates:1", 0, -1) == [] or not deleted, number
+        raw.delete("post:11", "updates:1", "outbox")
+    assert number > 8
 
 
 def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download, capsys):
