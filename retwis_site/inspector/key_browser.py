@@ -18,7 +18,7 @@ from retwis_site.store.client import Handle, Pipe, Reply, Repository, Result, St
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import MOST_KEPT, Command, Recording, RoundTrip, keys_of
 from retwis_site.store.ids import parse_id, parse_number
-from retwis_site.store.keys import damaged, postings
+from retwis_site.store.keys import damaged
 from retwis_site.store.kinds import EVERYONE, KINDS, OWNER, Kind, Shown, What, id_in, is_ours, kind_of
 from retwis_site.telemetry.redaction import cut, shown_field, shown_job, shown_key
 
@@ -187,7 +187,7 @@ class OneKey:
             return FoundKey(NO_KEY, None)
         encoding, memory, refusal = self._about()
         least = _shown_to(self._line, self._key, viewer)
-        is_shown = type_.value == self._line.type and self._line is not postings and self._line.shown >= least
+        is_shown = type_.value == self._line.type and self._line.shown >= least
         with self._store.pipeline() as pipe:
             length = ask_length(pipe, type_.value, self._key)
             page = self._ask_page(pipe, type_.value, begin, least) if is_shown else NOTHING_SHOWN
