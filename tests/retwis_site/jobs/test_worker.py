@@ -18,7 +18,7 @@ from django.core.management import call_command
 
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs import lease, worker
-from retwis_site.jobs.outbox import LEASE, Outbox
+from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
 from tests.support.http.http_browser import TIMEOUT
@@ -30,6 +30,27 @@ from tests.support.stores.seam import before_each_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda outbox: outbox.add("fan:1"),
+        lambda outbox: outbox.queue_add("fan:1")[1].execute(),
+        lambda outbox: outbox.add_all(["fan:1"]),
+    ],
+)
+def test_what_its_owner_carries_out_is_a_worker_s_after_the_lease(raw, store, add):
+    add(Outbox(store))
+    assert abs(raw.zscore("outbox", "fan:1") - time.time() - LEASE) < 5
+
+
+@pytest.mark.parametrize("way", ["carry_out", "carry_out_for_a_turn"])
+def test_a_worker_that_is_told_to_stop_does_no_further_chunk(store, way):
+    chunks = iter(range(3))
+    claim = Claim(lease.LeasedStore(store, LEASE), "fan:1", 1, lambda: True)
+    assert getattr(claim, way)(chunks) is False
+    assert [*chunks] == [1, 2]
 
 
 def test_a_job_of_an_unknown_kind_stays_and_is_logged(raw, capsys, alice, log):

@@ -327,6 +327,12 @@ def test_a_follow_changes_the_suggestions_at_once(vote, store, member):
     assert "Follow carol" not in member.get("/").content.decode()
 
 
+def test_of_two_who_follow_as_many_each_gets_suggestions_of_their_own(vote, store):
+    Follows(store).follow(CAROL, ALICE)
+    found = {uid: [one.user.uid for one in Suggestions(store).beside_home(uid, 1, ())] for uid in (ALICE, CAROL)}
+    assert found == {ALICE: [CAROL], CAROL: [BOB]}
+
+
 def test_a_user_who_follows_another_person_instead_is_not_suggested_them(vote, store, raw, member, carol, clock):
     """Who is suggested is kept by the number of people that the user follows, which is the same again."""
     Follows(store).follow(BOB, register(store, "dora").user.uid)
