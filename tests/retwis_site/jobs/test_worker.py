@@ -45,6 +45,13 @@ def test_what_its_owner_carries_out_is_a_worker_s_after_the_lease(raw, store, ad
     assert abs(raw.zscore("outbox", "fan:1") - time.time() - LEASE) < 5
 
 
+def test_a_count_that_is_no_number_begins_anew(raw, store):
+    raw.hset("attempts", "follow:1:2:a", "x")
+    raw.zadd("outbox", {"follow:1:2:a": LONG_AGO})
+    assert [claim.attempt for claim in Outbox(store).claim(["follow:1:2:a"], "a worker", lambda: False)] == [1]
+    assert raw.hgetall("attempts") == {"follow:1:2:a": "1"}
+
+
 @pytest.mark.parametrize("way", ["carry_out", "carry_out_for_a_turn"])
 def test_a_worker_that_is_told_to_stop_does_no_further_chunk(store, way):
     chunks = iter(range(3))
