@@ -133,7 +133,7 @@ def _down_to(lowest: int, ids: list[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The newest ids of one source, newest first."""
+    """The first ids of one source, in the order in which they are looked at: mostly newest first."""
 
     ids: list[int]
     has_more: bool  # whether the source may have ids below these

@@ -389,13 +389,12 @@ class Quotes(Repository):
             lambda pipe, me, them: trip(
                 OnePost(pipe, me, them, pid),
                 ask_latest_acted(pipe, me),
-                part.ask_ids(pipe, keys.quotes_of(pid), part.size + READ_MORE + 1),
+                part.ask(pipe, keys.quotes_of(pid), part.size + READ_MORE + 1),
             ),
         )
-        pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer, acted=acted)
-        page = part.page(part.fill(pids, reader.read), has_more=False)
-        return author, page, bool(pids) and not page.posts
+        page = part.page(part.fill(quotes.ids, reader.read), has_more=False)
+        return author, page, bool(quotes.ids) and not page.posts
 
 
 # ---- Who likes a post, and who has reposted it.

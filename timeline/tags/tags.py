@@ -14,9 +14,10 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AtWork, Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.maintenance.lines import NAME
 from retwis_site.store import keys
+from retwis_site.store.cached_list import Slice
 from retwis_site.store.chunks import AT_ONCE, Writes, remove_members
 from retwis_site.store.client import Pipe, Repository, Result, Store, answer, answers, for_each, trip
-from retwis_site.store.ids import integer, parse_id, stored_ids, stored_names
+from retwis_site.store.ids import integer, parse_id, stored_names
 from retwis_site.store.kinds import unprefixed
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
@@ -69,21 +70,11 @@ class NoSuchTag(NotFound):
 # ---- Merges the newest posts of several tags into one list.
 
 
-NEWEST = Part()
-
-
-class NewestIds(NamedTuple):
-    """The ids of a list of which a part may be, in the order in which they are looked at, none twice."""
-
-    ids: list[int]
-    has_more: bool  # whether the list may have others behind them
-
-
-def merged(lists: Sequence[NewestIds], number: int, part: Part = NEWEST) -> NewestIds:
+def merged(lists: Sequence[Slice], number: int, part: Part) -> Slice:
     """The `number` ids of all lists together that are looked at first. Each list must have its own first `number`, or
     all."""
     every = sorted({pid for each in lists for pid in each.ids}, reverse=not part.upwards)
-    return NewestIds(every[:number], len(every) > number or any(each.has_more for each in lists))
+    return Slice(every[:number], len(every) > number or any(each.has_more for each in lists))
 
 
 # ---- What a follow of a tag must know before.
@@ -156,7 +147,7 @@ class TagPages(Repository):
         part = Part(before)
         found, posts, acted = viewer.ask(
             lambda pipe, me: trip(
-                ask_viewers_tag(pipe, me, tag), _ask_newest(pipe, tag, part, READ), ask_latest_acted(pipe, me)
+                ask_viewers_tag(pipe, me, tag), part.ask(pipe, keys.tag(tag), READ), ask_latest_acted(pipe, me)
             )
         )
         if not found.is_known:
@@ -193,14 +184,14 @@ class TagPages(Repository):
             ViewersTag(tag, spelling or tag, following=True, at_home=tag in at_home)
             for tag, spelling in zip(folded, spellings.value, strict=True)
         ]
-        found = merged(posts.value, READ_OF_EACH)
+        found = merged(posts.value, READ_OF_EACH, part)
         return tags, self._filled(viewer, part, found, acted, CombinedTags(folded))
 
     def _filled(
         self,
         viewer: Viewer,
         part: Part,
-        found: NewestIds,
+        found: Slice,
         acted: LatestActed,
         tags: "CombinedTags",
         rules: Sequence[Rule] = (),
@@ -210,17 +201,10 @@ class TagPages(Repository):
         return part.page(filled, found.has_more)
 
 
-def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[NewestIds]]:
-    """As `_ask_newest`, of several tags."""
-    asked = [_ask_newest(pipe, tag, part, number) for tag in tags]
+def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[Slice]]:
+    """The posts with each tag of which a part may be, at most `number`. One command for each."""
+    asked = [part.ask(pipe, keys.tag(tag), number) for tag in tags]
     return Result(lambda: [posts.value for posts in asked])
-
-
-def _ask_newest(pipe: Pipe, tag: str, part: Part, number: int) -> Result[NewestIds]:
-    """The posts with a tag of which a part may be, at most `number`. One command."""
-    key = keys.tag(tag)
-    members = part.ask_ids(pipe, key, number)
-    return Result(lambda: NewestIds(stored_ids(key, members.value), len(members.value) == number))
 
 
 class CombinedTags(NamedTuple):
@@ -230,12 +214,12 @@ class CombinedTags(NamedTuple):
     all_of: Sequence[str] = ()
     none_of: Sequence[str] = ()
 
-    def ask_ids(self, pipe: Pipe, part: Part) -> Result[NewestIds]:
+    def ask_ids(self, pipe: Pipe, part: Part) -> Result[Slice]:
         """Posts among which a part is: those with one of `any_of`, or with that tag of `all_of` which fewest have had
         lately. One command for each tag."""
         any_of, all_of = (_ask_each(pipe, tags, part, READ) for tags in (self.any_of, self.all_of))
 
-        def reaches_furthest(found: NewestIds) -> tuple[bool, int]:
+        def reaches_furthest(found: Slice) -> tuple[bool, int]:
             last = found.ids[-1] if found.ids else 0
             return not found.has_more, last if part.upwards else -last
 

@@ -316,11 +316,5 @@ def _before_the_first_end(slices: Mapping[str, Slice]) -> list[int]:
 
 def _ask_slices(pipe: Pipe, parts: Mapping[str, Part], length: int) -> Result[dict[str, Slice]]:
     """The first ids of each source that may be of a part, at most `length`."""
-    asked = {key: part.ask_ids(pipe, key, length) for key, part in parts.items()}
-    return Result(lambda: {key: _slice(key, members.value, length) for key, members in asked.items()})
-
-
-def _slice(key: str, members: Sequence[str], length: int) -> Slice:
-    """A slice without any id has no end from which one could read on."""
-    pids = stored_ids(key, members)
-    return Slice(pids, has_more=len(members) >= length and bool(pids))
+    asked = {key: part.ask(pipe, key, length) for key, part in parts.items()}
+    return Result(lambda: {key: piece.value for key, piece in asked.items()})

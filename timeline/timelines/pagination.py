@@ -6,8 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.store.client import Pipe, Reply
-from retwis_site.store.ids import LARGEST_ID, parse_id
+from retwis_site.store.cached_list import Slice
+from retwis_site.store.client import Pipe, Result
+from retwis_site.store.ids import LARGEST_ID, parse_id, stored_ids
 from timeline.posts.entities import Post, PostsPage
 
 # ---- The cursor `?before=`: where a page begins. It is an id, never an offset, so new posts do not move the page.
@@ -51,12 +52,20 @@ class Part(NamedTuple):
         some = [pid for pid in ids if (below is None or pid < below) and pid > self.above]
         return some[::-1] if self.upwards else some
 
-    def ask_ids(self, pipe: Pipe, key: str, number: int) -> Reply[list[str]]:
-        """At most `number` members, which are their own scores, in the same order. One command."""
+    def ask(self, pipe: Pipe, key: str, number: int) -> Result[Slice]:
+        """The ids of a sorted set of which the part may be, in the same order, at most `number`. Each member is its own
+        score. A slice without any id has no end from which one could read on. One command."""
         high, low = "+inf" if self.below is None else f"({self.below}", f"({self.above}"
         if self.upwards:
-            return pipe.zrangebyscore(key, low, high, number)
-        return pipe.zrevrangebyscore(key, high, low, number)
+            members = pipe.zrangebyscore(key, low, high, number)
+        else:
+            members = pipe.zrevrangebyscore(key, high, low, number)
+
+        def read() -> Slice:
+            pids = stored_ids(key, members.value)
+            return Slice(pids, has_more=len(members.value) >= number and bool(pids))
+
+        return Result(read)
 
     def fill(self, candidates: Sequence[int], shown: "ReadPosts", spare: int = 0) -> "Filled":
         """The first posts of the part that can be shown. Calls `shown` once, and once more when the page is still

@@ -260,11 +260,10 @@ class Profiles(Repository):
     def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part) -> PostsPage:
         """A part of what the user `uid` wrote and reposted. Two round trips, at most four for those with a tag, and
         those of `PostReader.read`. Raises NoSuchUser, also for a deleted account, and NotShown."""
-        most = part.size + READ_MORE
-        person, members, acted = viewer.ask(
+        person, found, acted = viewer.ask(
             lambda pipe, me: trip(
                 ask_seen_person(pipe, me, uid),
-                part.ask_ids(pipe, keys.updates(uid), most),
+                part.ask(pipe, keys.updates(uid), part.size + READ_MORE),
                 ask_latest_acted(pipe, me),
             )
         )
@@ -274,9 +273,8 @@ class Profiles(Repository):
         if not own.without_pictures:
             rules.append(with_pictures)
         reader = PostReader(self._store, viewer, rules, acted, person)
-        pids = stored_ids(keys.updates(uid), members)
-        filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
-        return part.page(filled, has_more=len(members) == most)
+        filled = part.fill(found.ids, lambda some: reader.read(self._tagged(some, own.tag)))
+        return part.page(filled, found.has_more)
 
     def _tagged(self, pids: Sequence[int], tag: str) -> Sequence[int]:
         """Those of these posts, at least one, that have a tag. One round trip; none for no tag, which all have."""

@@ -5,11 +5,13 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
+from retwis_site.store.cached_list import Slice
 from tests.support.apps import App
 from tests.support.http.page_text import page_of, post_ids, text_of, with_older
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.relations import TagFollows
-from timeline.tags.tags import MOST_FOLLOWED, NewestIds, merged
+from timeline.tags.tags import MOST_FOLLOWED, merged
+from timeline.timelines.pagination import Part
 
 
 def test_the_newest_posts_with_the_tag_are_shown(browser, raw, alice, bob):
@@ -203,13 +205,13 @@ LISTS = st.lists(st.sets(st.integers(1, 60)).map(lambda ids: sorted(ids, reverse
 
 
 def read(lists, number):
-    return [NewestIds(each[:number], len(each) >= number) for each in lists]
+    return [Slice(each[:number], len(each) >= number) for each in lists]
 
 
 @given(LISTS, st.integers(1, 20))
 def test_the_highest_of_all_lists_are_found(lists, number):
     every = sorted(set().union(*lists), reverse=True)
-    found = merged(read(lists, number), number)
+    found = merged(read(lists, number), number, Part())
     assert found.ids == every[:number]
     assert found.has_more or every == found.ids
 
@@ -218,7 +220,7 @@ def test_the_highest_of_all_lists_are_found(lists, number):
 def test_page_after_page_gives_each_id_once(lists, number):
     seen, before = [], 61
     while True:
-        found = merged(read([[pid for pid in each if pid < before] for each in lists], number), number)
+        found = merged(read([[pid for pid in each if pid < before] for each in lists], number), number, Part())
         seen += found.ids
         if not found.has_more or not found.ids:
             break
