@@ -36,7 +36,8 @@ from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import scattered
 from tests.support.stores.seam import examples
 from timeline.account_data import restoring
-from timeline.posts import delivery, repository, settling
+from timeline.posts import settling
+from timeline.posts.settling import leave_to_the_index
 from timeline.timelines import checks as timeline_checks
 
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
@@ -177,14 +178,14 @@ def _with_index_jobs(item: pytest.Item) -> contextlib.AbstractContextManager[obj
     """Each published post leaves a job to the search: in the tests that are marked `indexed`, and in those with a
     `scene`, where other processes publish. Elsewhere it would stand in each outbox."""
     if "scene" in item.fixturenames or item.get_closest_marker("indexed"):
-        return _index_jobs(settling.leave_to_the_index)
+        return _index_jobs(leave_to_the_index)
     return contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def _index_jobs(leave: Callable[..., None]) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        for module in (delivery, repository, restoring):
+        for module in (settling, restoring):
             stack.enter_context(mock.patch.object(module, "leave_to_the_index", leave))
         yield
 

@@ -107,8 +107,8 @@ MUTANTS = [
     Mutant(
         "deletion of an account: what leads to the posts goes before they are marked",
         "timeline/posts/repository.py",
-        "        mark_deleted(leased, own)\n",
-        "        remove_members(store, key, members)\n        mark_deleted(leased, own)\n",
+        "        settling.mark_deleted(leased, own)\n",
+        "        remove_members(store, key, members)\n        settling.mark_deleted(leased, own)\n",
         (REMOVAL,),
     ),
     Mutant(

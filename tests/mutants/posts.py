@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOINS}",
         "timeline/posts/delivery.py",
-        "        with self._store.pipeline() as pipe:\n            asked = ask_look(pipe, written or",
-        "            asked = ask_look(pipe, written or",
+        "        with self._store.pipeline() as pipe:\n            asked = settling.ask_look(pipe, written or",
+        "            asked = settling.ask_look(pipe, written or",
         (MIDDLE,),
     ),
     Mutant(
@@ -44,34 +44,34 @@ MUTANTS = [
     Mutant(
         f"edit: {JOINS}",
         "timeline/posts/repository.py",
-        """            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
+        """            standing.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
 """,
-        """                look = ask_look(pipe, {pid: now})
-            settling.agree({pid: now}, look.value)
+        """                look = settling.ask_look(pipe, {pid: now})
+            standing.agree({pid: now}, look.value)
 """,
         (MIDDLE,),
     ),
     Mutant(
         f"edit: {JOB_FIRST}",
         "timeline/posts/repository.py",
-        "            settling = Settling(job.store)\n",
+        "            standing = settling.Settling(job.store)\n",
         """            job.done()
-            settling = Settling(job.store)
+            standing = settling.Settling(job.store)
 """,
         (KILLED,),
     ),
     Mutant(
         "edit: the hash has the new mentions before the notices of the old ones go",
         "timeline/posts/repository.py",
-        """            PostNotices(job.store).remove_mentions(cause, told)
-            settling = Settling(job.store)
+        """            settling.PostNotices(job.store).remove_mentions(cause, told)
+            standing = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                settling.queue(pipe, pid, now, before)
+                standing.queue(pipe, pid, now, before)
 """,
-        """            settling = Settling(job.store)
+        """            standing = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                settling.queue(pipe, pid, now, before)
-            PostNotices(job.store).remove_mentions(cause, told)
+                standing.queue(pipe, pid, now, before)
+            settling.PostNotices(job.store).remove_mentions(cause, told)
 """,
         (EDIT_KILLED,),
     ),
@@ -135,15 +135,15 @@ MUTANTS = [
     Mutant(
         "new post: what was written of a post that is deleted meanwhile is forgotten",
         "timeline/posts/delivery.py",
-        "            Settling(self._store).settle([pid], written)\n",
-        "            Settling(self._store).settle([pid])\n",
+        "            settling.Settling(self._store).settle([pid], written)\n",
+        "            settling.Settling(self._store).settle([pid])\n",
         (MIDDLE,),
     ),
     Mutant(
         "posts of a deleted account: they have no jobs",
         "timeline/posts/repository.py",
-        "        leased = Outbox(store).add_all(jobs)\n        mark_deleted(",
-        "        leased = Outbox(store).add_all([])\n        mark_deleted(",
+        "        leased = Outbox(store).add_all(jobs)\n        settling.mark_deleted(",
+        "        leased = Outbox(store).add_all([])\n        settling.mark_deleted(",
         (
             f"{CONVERSATIONS}::test_a_worker_that_is_killed_after_another_one_has_removed_the_account_leaves_right_numbers",
         ),

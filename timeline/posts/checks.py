@@ -12,26 +12,7 @@ from typing import NamedTuple
 from accounts.community.sanctions import people_at_work
 from accounts.users.checks import but_of_lost
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
-from retwis_site.maintenance.checks import (
-    AT_ONCE,
-    AtWork,
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    entries,
-    ids,
-    keys_of,
-    looking,
-    members,
-    move_away,
-    only,
-    places,
-    queue_end_losses,
-    queue_note_losses,
-    still_there,
-)
+from retwis_site.maintenance import checks
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
@@ -54,7 +35,7 @@ PLACE = ("reply_to", "root", "above")  # fields of a reply
 TOGETHER = 50  # posts that are put back together, well within the lease of their jobs
 
 
-class LostPosts(Searcher):
+class LostPosts(checks.Searcher):
     """Searches `updates:`: entries that match no post, and published posts that it lacks. A repair relies on the checks
     before it."""
 
@@ -65,7 +46,7 @@ class LostPosts(Searcher):
         self._readers = Readers(set(), set())  # of the posts that were put back
         self._noted: set[int] = set()  # the authors of whom the store has a note that they have losses
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         missing = self._check_of(
             "posts missing from their author's updates:",
             keys.post,
@@ -78,17 +59,17 @@ class LostPosts(Searcher):
             self._check_of(
                 "entries of updates: that do not match a post",
                 keys.updates,
-                looking(self._store, _ask_wrong),
+                checks.looking(self._store, _ask_wrong),
                 "",
                 self._repair_entry,
-                read=members,
+                read=checks.members,
             ),
             replace(missing, find=self._look_for_losses, at_end=partial(self._all_lost, missing)),
         ]
 
-    def adoption(self) -> list[Check]:
+    def adoption(self) -> list[checks.Check]:
         """What `adopt` changes in an official database, which has no key of a user's own posts."""
-        return [Check("posts that no updates: lists", (keys.post,), self._not_adopted)]
+        return [checks.Check("posts that no updates: lists", (keys.post,), self._not_adopted)]
 
     def _repair_entry(self, uid: int, pid: int, _: float) -> None:
         author, when, body, deleted, original, media = self._store.hmget(keys.post(pid), (*BASIC, "repost_of", "media"))
@@ -127,27 +108,27 @@ class LostPosts(Searcher):
 
     # ---- lost posts
 
-    def _look_for_losses(self, names: list[str]) -> Chunks:
+    def _look_for_losses(self, names: list[str]) -> checks.Chunks:
         """Finds nothing: a post that is put back drops lists, which tell of the losses of others. So all are looked at
         before the first is put back."""
-        for pids in ids(self._store, names):
+        for pids in checks.ids(self._store, names):
             self._missing.extend(one.pid for one in chain(*self._evidence.split(pids)))
             yield []
 
-    def _all_lost(self, missing: Check) -> Chunks:
+    def _all_lost(self, missing: checks.Check) -> checks.Chunks:
         """All posts of authors with losses. Then the homes that may lack what was put back are dropped, each once: a
         popular author has many. After a kill, the check of homes finds them."""
-        for pids in batches(self._missing, AT_ONCE):
+        for pids in batches(self._missing, checks.AT_ONCE):
             yield from missing.find([*map(keys.post, pids)])
         Delivery(self._store).drop_homes_of(self._readers)
-        for_each(self._store, lambda pipe, author: queue_end_losses(pipe, keys.updates(author)), self._noted)
+        for_each(self._store, lambda pipe, author: checks.queue_end_losses(pipe, keys.updates(author)), self._noted)
 
     def _put_back(self, lost: Sequence[Written]) -> None:
         """Deliver posts again, but for the homes: this adds them to `updates:`. Each has a job, which a worker finishes
         when this process dies. The losses of all authors are noted before: what has told of them may be gone then, and
         the other posts would be taken for orphans."""
         noted = self._evidence.authors_with_losses - self._noted
-        for_each(self._store, lambda pipe, author: queue_note_losses(pipe, keys.updates(author)), noted)
+        for_each(self._store, lambda pipe, author: checks.queue_note_losses(pipe, keys.updates(author)), noted)
         self._noted |= noted
         for some in batches([one.pid for one in lost], TOGETHER):
             jobs = [f"post:{pid}:{nonce()}" for pid in some]
@@ -159,19 +140,19 @@ class LostPosts(Searcher):
 
     # ---- an official database
 
-    def _not_adopted(self, names: list[str]) -> Chunks:
+    def _not_adopted(self, names: list[str]) -> checks.Chunks:
         """Posts with an author that are missing from the author's `updates:`."""
-        for pids in ids(self._store, names):
+        for pids in checks.ids(self._store, names):
             lacking = [one for one in self._evidence.unlisted(pids) if one.author]
             if lacking:
                 what = f"post {lacking[0].pid}, and {len(lacking) - 1} more"
-                yield [Finding(what, partial(self._list, lacking), len(lacking))]
+                yield [checks.Finding(what, partial(self._list, lacking), len(lacking))]
 
     def _list(self, posts: Sequence[Written]) -> None:
         for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one.author), {str(one.pid): one.pid}), posts)
 
 
-class OrphanedPosts(Searcher):
+class OrphanedPosts(checks.Searcher):
     """Searches posts that were never published: the request died before the commit, and no page shows them. `cleanup`
     removes them, and what is left of deleted posts."""
 
@@ -180,33 +161,33 @@ class OrphanedPosts(Searcher):
         self._evidence = Evidence(store)
         self._suspects: list[int] = []  # posts that look like orphans
 
-    def orphans(self) -> list[Check]:
+    def orphans(self) -> list[checks.Check]:
         return [
-            Check("orphaned post: hashes", (keys.post,), self._suspected, self._orphaned),
+            checks.Check("orphaned post: hashes", (keys.post,), self._suspected, self._orphaned),
             self._check_of(
                 "deleted posts without replies and without an expiry",
                 keys.post,
-                looking(self._store, _ask_lasting),
+                checks.looking(self._store, _ask_lasting),
                 "{key}",
                 lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
-                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
+                read=checks.only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
             ),
         ]
 
-    def _suspected(self, names: list[str]) -> Chunks:
+    def _suspected(self, names: list[str]) -> checks.Chunks:
         """Note the `post:` hashes that are in no `updates:`. A store that is being seeded has none."""
-        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
+        for batch in checks.ids(self._store, names) if self._store.hlen(keys.users()) else ():
             self._suspects += [one.pid for one in self._unproven_of(batch)]
             yield []
 
-    def _orphaned(self) -> Chunks:
+    def _orphaned(self) -> checks.Chunks:
         """Those of them that have no job in the outbox, and whose author has no losses: all posts have told of these.
 
         A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
         its owner has given up.
         """
         all_recent: list[int] = []
-        for pids in batches(self._suspects, AT_ONCE):
+        for pids in batches(self._suspects, checks.AT_ONCE):
             recent = self._recent(pids)
             all_recent += recent
             yield self._findings([pid for pid in pids if pid not in recent])
@@ -232,7 +213,7 @@ class OrphanedPosts(Searcher):
         """Those of these posts without an author that are in an `updates:`, from which `doctor` writes the author
         again. It reads all of them; nothing without such posts."""
         listed: set[int] = set()
-        for _, names in keys_of(self._store, [keys.updates] if pids else []):
+        for _, names in checks.keys_of(self._store, [keys.updates] if pids else []):
             scores = answers(self._store, lambda pipe, key: pipe.zmscore(key, [*map(str, pids)]), names)
             listed.update(pid for found in scores.values() for pid, score in zip(pids, found, strict=True) if score)
         return listed
@@ -242,13 +223,13 @@ class OrphanedPosts(Searcher):
         times = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
         return {pid for pid, when in times.items() if stored_time(keys.post(pid), when) >= given_up_before}
 
-    def _findings(self, suspects: Sequence[int]) -> list[Finding]:
+    def _findings(self, suspects: Sequence[int]) -> list[checks.Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
         outbox and then from `updates:` never reached its commit. Or a server has lost all that told of it: so it is
         moved and not removed."""
-        orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
-        named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
-        return [Finding(key, partial(move_away, self._store, key)) for key in named]
+        orphans = checks.confirmed(self._store, suspects, self._orphans, at_work_on)
+        named = checks.still_there(self._store, [keys.post(pid) for pid in orphans], str)
+        return [checks.Finding(key, partial(checks.move_away, self._store, key)) for key in named]
 
 
 def at_work_on(pid: int) -> set[str]:
@@ -306,11 +287,11 @@ class Miscount(NamedTuple):
     author: str | None
 
 
-class CountChecks(Searcher):
+class CountChecks(checks.Searcher):
     """Searches the numbers of posts, all in one walk. A repair relies on the checks of edges and listings, which run
     before."""
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         return [
             self._check_of(
                 "wrong numbers in post:",
@@ -318,7 +299,7 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 lambda pid, count, *_: recount(self._store, count, [pid]),
-                jobs=lambda pid, *more: {f"gone:{more[-1]}", AtWork(settling.posts_at_work, pid)},
+                jobs=lambda pid, *more: {f"gone:{more[-1]}", checks.AtWork(settling.posts_at_work, pid)},
             )
         ]
 
@@ -351,10 +332,10 @@ LISTINGS = (keys.thread, keys.replies_to, keys.quotes_of, keys.tag)
 ListingEntry = tuple[str, int]  # the key of a listing, and a post in it
 
 
-class ListingChecks(Searcher):
+class ListingChecks(checks.Searcher):
     """Searches the listings. A repair relies on the checks of `updates:`, which run before."""
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         return [
             self._check_of(
                 "posts that are missing from a listing, or expire while they have replies",
@@ -362,35 +343,38 @@ class ListingChecks(Searcher):
                 self._wrong_posts,
                 "{key} is not listed as it must",
                 self._settle,
-                read=only(_ask_entangled),
-                jobs=lambda pid, author: {AtWork(settling.posts_at_work, pid), AtWork(people_at_work, author)},
+                read=checks.only(_ask_entangled),
+                jobs=lambda pid, author: {
+                    checks.AtWork(settling.posts_at_work, pid),
+                    checks.AtWork(people_at_work, author),
+                },
             ),
             *map(self._entries, LISTINGS),
             self._check_of(
                 "entries of unseen: that are not in the key of which they are",
                 keys.unseen,
-                looking(self._store, _ask_left),
+                checks.looking(self._store, _ask_left),
                 "{0} has {1:.40}",
                 self._count,
-                read=places,
+                read=checks.places,
                 jobs=_jobs_on_counted,
             ),
         ]
 
-    def _entries(self, kind: Kind) -> Check:
+    def _entries(self, kind: Kind) -> checks.Check:
         """From the listings to the posts: entries of posts that must not stand there."""
         return self._check_of(
             f"entries of {kind.word}: that no post explains",
             kind,
-            looking(self._store, _ask_unexplained),
+            checks.looking(self._store, _ask_unexplained),
             "{0} has {1}",
             self._remove,
             read=_listed,
-            jobs=lambda _, pid: {AtWork(settling.posts_at_work, pid)},
+            jobs=lambda _, pid: {checks.AtWork(settling.posts_at_work, pid)},
         )
 
-    def orphans(self) -> list[Check]:
-        label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
+    def orphans(self) -> list[checks.Check]:
+        label, look = "texts of posts that are deleted or do not exist", checks.looking(self._store, _ask_hidden_texts)
         return [self._check_of(label, keys.edits, look, repair=self._remove_texts)]
 
     # ---- from the posts to their listings
@@ -432,7 +416,7 @@ class ListingChecks(Searcher):
         if self._store.hexists(keys.post(pid), "deleted"):
             self._store.unlink(keys.edits(pid))
         else:
-            move_away(self._store, keys.edits(pid))
+            checks.move_away(self._store, keys.edits(pid))
 
     def _count(self, key: str, member: str) -> None:
         """Let a number no longer leave a member out. The check of the ranking has run before; others follow."""
@@ -494,4 +478,4 @@ def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[ListingEntry]]:
-    return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
+    return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in checks.entries(store, names))

@@ -19,21 +19,12 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.client import Pipe, Reply, Repository, Store, answer, answers, for_each, handles
 from retwis_site.store.ids import integer, nonce, stored_ids
+from timeline.posts import settling
 from timeline.posts.entities import Links
 from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import Outline, Record, ask_outline, stored_as
-from timeline.posts.settling import (
-    PostLook,
-    PostNotices,
-    PostState,
-    Settling,
-    ask_look,
-    leave_to_the_index,
-    mark_deleted,
-    written_by,
-)
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge
 from timeline.relations.relations import REPOST
@@ -63,7 +54,7 @@ REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; 
 class Delivery(Repository):
     """Brings posts to where they are read."""
 
-    def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
+    def deliver(self, job: Job, uid: int, pid: int, now: settling.PostState, followers: int) -> None:
         """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
         DELIVER_INLINE_LIMIT readers, who follow its author or have chosen one of its tags, get it here, more of them
         from a worker. Six round trips, two more with readers by tags, and up to three more where lists are cut; for a
@@ -72,7 +63,7 @@ class Delivery(Repository):
         look, by_tags = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
         if look is not None:
-            PostNotices(self._store).write([Outline(pid, uid, int(time.time()), look.seen[pid].links)])
+            settling.PostNotices(self._store).write([Outline(pid, uid, int(time.time()), look.seen[pid].links)])
             self._push_own(uid, pid)
             if followers + sum(map(len, by_tags.values())) > settings.DELIVER_INLINE_LIMIT:
                 job.replace(f"fan:{pid}:{nonce()}")
@@ -113,7 +104,7 @@ class Delivery(Repository):
             look = self._list(post.uid, pid, {})[0] if post is not None else None
             self._settle(pid, {}, look)
             if post is not None and look is not None:
-                PostNotices(self._store).write([post._replace(links=look.seen[pid].links)])
+                settling.PostNotices(self._store).write([post._replace(links=look.seen[pid].links)])
                 self._store.unlink(keys.timeline(pid))
                 readers.authors.add(post.uid)
                 readers.tags.update(tags_in(look.seen[pid].text))
@@ -151,7 +142,9 @@ class Delivery(Repository):
         home = self._store.lpushx(keys.home(uid), str(pid))
         for_each(self._store, lambda pipe, key: queue_cut(pipe, key, home), [keys.home(uid)])
 
-    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[PostLook | None, ByTags]:
+    def _list(
+        self, uid: int, pid: int, written: Mapping[int, settling.PostState]
+    ) -> tuple[settling.PostLook | None, ByTags]:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
         its listings. Returns how it stands, None when the post or its author's account is deleted; and who have chosen
         the tags of `written`, of each tag at most one more than DELIVER_INLINE_LIMIT.
@@ -164,11 +157,11 @@ class Delivery(Repository):
         with self._store.pipeline() as pipe:
             pipe.zadd(keys.updates(uid), {str(pid): pid})
             post_ids(self._store).queue_as_recent(pipe, pid)
-            leave_to_the_index(pipe, pid)
+            settling.leave_to_the_index(pipe, pid)
             for now in written.values():
-                Settling(self._store).queue(pipe, pid, now)
+                settling.Settling(self._store).queue(pipe, pid, now)
         with self._store.pipeline() as pipe:
-            asked = ask_look(pipe, written or written_by(uid, [pid]))
+            asked = settling.ask_look(pipe, written or settling.written_by(uid, [pid]))
             account_deleted = pipe.hget(keys.user(uid), "deleted")
             tags = [tag for now in written.values() for tag in tags_in(now.text)]
             choosers = {tag: pipe.zrange(keys.homes_of_tag(tag), 0, settings.DELIVER_INLINE_LIMIT) for tag in tags}
@@ -177,7 +170,7 @@ class Delivery(Repository):
         if now.exists and not now.deleted:
             if not is_deleted(account_deleted.value):
                 return look, {tag: stored_ids(keys.homes_of_tag(tag), some.value) for tag, some in choosers.items()}
-            mark_deleted(self._store, [pid])
+            settling.mark_deleted(self._store, [pid])
             for _ in remove_edges_to_posts(self._store, {pid: uid}):
                 pass  # only someone who has guessed its address can have liked it
         self._store.zrem(keys.updates(uid), str(pid))
@@ -185,13 +178,13 @@ class Delivery(Repository):
             raise StoreError(REMOVED_BY_CLEANUP)
         return None, {}
 
-    def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
+    def _settle(self, pid: int, written: Mapping[int, settling.PostState], look: settling.PostLook | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
         if look is None:
-            Settling(self._store).settle([pid], written)
+            settling.Settling(self._store).settle([pid], written)
         else:
-            Settling(self._store).agree(written, look)
+            settling.Settling(self._store).agree(written, look)
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""

@@ -21,6 +21,7 @@ from retwis_site.store.chunks import AT_ONCE, emptied, remove_members
 from retwis_site.store.client import Repository, Scored, Store, answer, answers, for_each
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.kinds import OfId
+from timeline.posts import settling
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.entities import (
     NO_LINKS,
@@ -40,29 +41,7 @@ from timeline.posts.entities import (
 from timeline.posts.links import tags_in
 from timeline.posts.pictures import describe, require_descriptions, with_sizes
 from timeline.posts.post_ids import CounterIds, SnowflakeIds, post_ids
-from timeline.posts.reading.records import (
-    LINKS,
-    Outline,
-    Record,
-    Version,
-    ask_outline,
-    ask_post,
-    deleted_by,
-    links_from,
-    outlines,
-    own_post,
-    stored_as,
-)
-from timeline.posts.settling import (
-    PostNotices,
-    PostState,
-    Settling,
-    ask_look,
-    leave_to_the_index,
-    mark_deleted,
-    mentioned,
-    written_by,
-)
+from timeline.posts.reading import records
 from timeline.relations.upkeep import ask_edges_to_post, remove_edges_to_posts
 
 # ---- What a new post names: the post that it replies to and the post that it quotes.
@@ -77,9 +56,9 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
     named = {pid for pid in (new.reply_to, new.quote) if pid is not None}
     if not named:
         return NO_LINKS
-    found = outlines(store, named)
+    found = records.outlines(store, named)
     reposted = {pid: one.links.repost_of for pid, one in found.items() if one.links.repost_of is not None}
-    originals = outlines(store, {*reposted.values()})
+    originals = records.outlines(store, {*reposted.values()})
     found |= {pid: originals[of] for pid, of in reposted.items() if of in originals}
     if any(pid not in found or found[pid].links.repost_of is not None for pid in named):
         raise TargetMissing
@@ -96,7 +75,7 @@ def links_of_reply(to: int, author: int, its: Links) -> Links:
     return Links(reply_to=to, root=its.thread(to), reply_to_user=author, above=(to, *its.above)[:MOST_ABOVE])
 
 
-def _check(store: Store, uid: int, targets: Iterable[Outline]) -> None:
+def _check(store: Store, uid: int, targets: Iterable[records.Outline]) -> None:
     """One round trip. A hash that its author's `updates:` does not list was never published. A suspension is as a
     deletion of the account."""
     with store.pipeline() as pipe:
@@ -128,11 +107,11 @@ SECOND_CLICK = 60  # seconds, at most, from a click on a form to the next one
 class Posts(Repository):
     """All posts."""
 
-    def read(self, pids: Collection[int]) -> list[Record]:
+    def read(self, pids: Collection[int]) -> list[records.Record]:
         """Those of these posts that exist and are not deleted, in their order. One round trip."""
-        return [post for post in answers(self._store, ask_post, pids).values() if post is not None]
+        return [post for post in answers(self._store, records.ask_post, pids).values() if post is not None]
 
-    def published(self, pids: Collection[int]) -> list[Record]:
+    def published(self, pids: Collection[int]) -> list[records.Record]:
         """Those of these posts that exist, are no reposts, and stand in `updates:` of their author. Two round trips;
         none without ids."""
         posts = [post for post in self.read(pids) if post.links.repost_of is None]
@@ -161,7 +140,7 @@ class Posts(Repository):
             if published is None:
                 raise
             return published
-        links = links._replace(mentions=mentioned(self._store, new.body))
+        links = links._replace(mentions=settling.mentioned(self._store, new.body))
         ids = post_ids(self._store)
         new_pid = ids.take(uid)
         pid = self._claim_token(uid, token, ids, new_pid, new.body)
@@ -171,15 +150,15 @@ class Posts(Repository):
             if published is not None:
                 return published
         media = with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
-        post = Record(pid, uid, int(time.time()), new.body, links, language=new.language, media=media)
+        post = records.Record(pid, uid, int(time.time()), new.body, links, language=new.language, media=media)
         with leased.pipeline() as pipe:
-            for name, value in stored_as(post).items():
+            for name, value in records.stored_as(post).items():
                 pipe.hsetnx(keys.post(pid), name, value)
-            stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
+            stored = pipe.hmget(keys.post(pid), ["body", "media", *records.LINKS])
             followers = pipe.zcard(keys.followers(uid))
         body, stored_media, *stored_links = stored.value
-        links = links_from(keys.post(pid), stored_links)
-        now = PostState(author=uid, links=links, body=body or "", media=stored_media or "")
+        links = records.links_from(keys.post(pid), stored_links)
+        now = settling.PostState(author=uid, links=links, body=body or "", media=stored_media or "")
         job = Outbox(leased).add(f"post:{pid}:{nonce()}")
         with suppress(LeaseEnded):
             Pictures(job.store).shown(uid, media.digests)
@@ -265,19 +244,19 @@ class Posts(Repository):
         if len(before.texts) >= MOST_TEXTS:
             raise TooManyEdits
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
-        now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
+        now = _add_text(job.store, pid, before, since, body, settling.mentioned(self._store, body))
         with suppress(LeaseEnded):
-            cause, told = Outline(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
-            PostNotices(job.store).remove_mentions(cause, told)
-            settling = Settling(job.store)
+            cause, told = records.Outline(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
+            settling.PostNotices(job.store).remove_mentions(cause, told)
+            standing = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                settling.queue(pipe, pid, now, before)
-            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
-            PostNotices(job.store).write_mentions(cause, told)
+                standing.queue(pipe, pid, now, before)
+            standing.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
+            settling.PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
                 with job.store.pipeline() as pipe:
-                    leave_to_the_index(pipe, pid)
+                    settling.leave_to_the_index(pipe, pid)
                 job.done()  # in a round trip of its own, as in `Job.replace`
             else:
                 job.hand_over()
@@ -288,7 +267,7 @@ class Posts(Repository):
         worker's. Returns True. Eight round trips, and those of `Settling.agree` for a reply or a quote."""
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         with suppress(LeaseEnded):
-            Settling(job.store).settle([pid])
+            settling.Settling(job.store).settle([pid])
             job.hand_over()
         return True
 
@@ -298,11 +277,11 @@ class Posts(Repository):
         self._editable(uid, pid)
         self._store.hset(keys.post(pid), {"language": code})
 
-    def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
+    def _editable(self, uid: int, pid: int) -> tuple[settling.PostState, int]:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
         with self._store.pipeline() as pipe:
-            outline, look = ask_outline(pipe, pid), ask_look(pipe, written_by(uid, [pid]))
-        post, seen = own_post(uid, pid, outline.value), look.value.seen[pid]
+            outline, look = records.ask_outline(pipe, pid), settling.ask_look(pipe, settling.written_by(uid, [pid]))
+        post, seen = records.own_post(uid, pid, outline.value), look.value.seen[pid]
         return seen, seen.texts[-1].since if seen.texts else post.time
 
     # ---- delete
@@ -314,9 +293,9 @@ class Posts(Repository):
         PostRemoved.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
-        own_post(uid, pid, answer(self._store, ask_outline, pid))  # a repost is undone, not deleted
+        records.own_post(uid, pid, answer(self._store, records.ask_outline, pid))  # a repost is undone, not deleted
         job = Outbox(self._store).add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
-        mark_deleted(job.store, [pid], by)
+        settling.mark_deleted(job.store, [pid], by)
         with suppress(LeaseEnded):
             edges = _unlist(job.store, uid, pid)
             if edges > AT_ONCE:
@@ -332,8 +311,8 @@ class Posts(Repository):
 
 
 def _add_text(
-    store: Store, pid: int, before: PostState, stood: int, body: str, mentions: tuple[int, ...] | None
-) -> PostState:
+    store: Store, pid: int, before: settling.PostState, stood: int, body: str, mentions: tuple[int, ...] | None
+) -> settling.PostState:
     """Add the new text, and before it the first one, which is in the hash alone. Returns the post as it is then.
     `stood`: since when the text before stands.
 
@@ -347,26 +326,26 @@ def _add_text(
     while not is_added:  # another edit has this second
         since += 1
         is_added = store.hsetnx(key, str(since), body)
-    texts = (*(before.texts or (Version(stood, before.body),)), Version(since, body))
+    texts = (*(before.texts or (records.Version(stood, before.body),)), records.Version(since, body))
     return before._replace(links=before.links._replace(mentions=mentions), body=body, edited=since, texts=texts)
 
 
 def finish_edit(store: Store, claim: Claim) -> None:
     """The job `edit:<pid>:<uid>:<nonce>`, for a worker."""
     pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
-    look = answer(store, ask_look, written_by(uid, [pid]))
+    look = answer(store, settling.ask_look, settling.written_by(uid, [pid]))
     now = look.seen[pid]
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
-        links = now.links._replace(mentions=mentioned(store, now.text))
-        cause, told = Outline(pid, uid, now.texts[-1].since, links), mentioned(store, earlier) or ()
-        PostNotices(store).remove_mentions(cause, told)
-        Settling(store).agree({}, look)
-        PostNotices(store).write_mentions(cause, told)
+        links = now.links._replace(mentions=settling.mentioned(store, now.text))
+        cause, told = records.Outline(pid, uid, now.texts[-1].since, links), settling.mentioned(store, earlier) or ()
+        settling.PostNotices(store).remove_mentions(cause, told)
+        settling.Settling(store).agree({}, look)
+        settling.PostNotices(store).write_mentions(cause, told)
         Delivery(store).drop_homes_of_tags(tags_in(now.text))
     else:
-        Settling(store).agree({}, look)
-    for_each(store, leave_to_the_index, [pid])
+        settling.Settling(store).agree({}, look)
+    for_each(store, settling.leave_to_the_index, [pid])
 
 
 # ---- A deletion
@@ -378,10 +357,10 @@ def _unlist(store: Store, uid: int, pid: int) -> int:
     with store.pipeline() as pipe:
         pipe.zrem(keys.updates(uid), str(pid))
         edges = ask_edges_to_post(pipe, pid)
-        asked = ask_look(pipe, written_by(uid, [pid]))
+        asked = settling.ask_look(pipe, settling.written_by(uid, [pid]))
     look = asked.value
-    Settling(store).agree({}, look)
-    PostNotices(store).remove([Outline(pid, uid, 0, look.seen[pid].links)])
+    settling.Settling(store).agree({}, look)
+    settling.PostNotices(store).remove([records.Outline(pid, uid, 0, look.seen[pid].links)])
     return edges.value
 
 
@@ -393,7 +372,7 @@ def finish_deletion(store: Store, claim: Claim) -> bool:
     pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
     author, deleted = store.hmget(keys.post(pid), ["user_id", "deleted"])
     if author is not None and deleted is None:
-        mark_deleted(store, [pid], deleted_by(claim.name))
+        settling.mark_deleted(store, [pid], records.deleted_by(claim.name))
     _unlist(store, uid, pid)
     return claim.carry_out_for_a_turn(remove_edges_to_posts(store, {pid: uid}))
 
@@ -442,14 +421,14 @@ def _recount(store: Store, uid: int, rows: Scored) -> None:
     posts = _own_among(store, uid, [member for member, _ in rows])
     jobs = [f"settle:{pid}:{nonce()}" for pid in posts]
     leased = Outbox(store).add_all(jobs)
-    Settling(leased).settle(posts)
-    PostNotices(leased).write(posts.values())
+    settling.Settling(leased).settle(posts)
+    settling.PostNotices(leased).write(posts.values())
     Outbox(store).all_done(jobs)
 
 
-def _own_among(store: Store, uid: int, members: Sequence[str]) -> dict[int, Outline]:
+def _own_among(store: Store, uid: int, members: Sequence[str]) -> dict[int, records.Outline]:
     """By id, the posts among these of `updates:` that are the user's and no reposts. One round trip."""
-    posts = outlines(store, stored_ids(keys.updates(uid), members))
+    posts = records.outlines(store, stored_ids(keys.updates(uid), members))
     return {pid: post for pid, post in posts.items() if post.uid == uid and post.links.repost_of is None}
 
 
@@ -472,10 +451,10 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
         own = [*posts]
         jobs = [f"settle:{pid}:{nonce()}" for pid in own]
         leased = Outbox(store).add_all(jobs)
-        mark_deleted(leased, own)
-        Settling(leased).settle(own)
+        settling.mark_deleted(leased, own)
+        settling.Settling(leased).settle(own)
         Outbox(store).all_done(jobs)
-        PostNotices(store).remove(posts.values())
+        settling.PostNotices(store).remove(posts.values())
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         remove_members(store, key, members)
         yield

@@ -13,22 +13,7 @@ from accounts.community.sanctions import people_at_work
 from accounts.users.checks import ask_gone, but_of_lost, unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.maintenance import lines
-from retwis_site.maintenance.checks import (
-    AtWork,
-    Built,
-    Check,
-    Chunks,
-    Searcher,
-    ask_damaged,
-    check_of,
-    ids_of,
-    looking,
-    members,
-    pairs,
-    queue_keep,
-    texts_in,
-)
+from retwis_site.maintenance import checks, lines
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -48,7 +33,7 @@ def lines_of(relation: Relation) -> SiteLines:
 
     def count(store: Store) -> Iterator[None]:
         if relation.count is not None and relation.mirror is not None:
-            for targets in ids_of(store, relation.mirror):
+            for targets in checks.ids_of(store, relation.mirror):
                 recount(store, relation.count, targets)
                 yield
 
@@ -224,18 +209,20 @@ class RankingEntry(NamedTuple):
     shown: str  # the score as a number
 
 
-class RankingChecks(Searcher):
+class RankingChecks(checks.Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
-    def inconsistencies(self) -> list[Check]:
-        check_of = partial(self._check_of, repair=self._recount, jobs=lambda uid, *_: {AtWork(followed_at_work, uid)})
+    def inconsistencies(self) -> list[checks.Check]:
+        check_of = partial(
+            self._check_of, repair=self._recount, jobs=lambda uid, *_: {checks.AtWork(followed_at_work, uid)}
+        )
         return [
             check_of(
                 "wrong counts in users_by_followers",
                 keys.followers,
                 self._followed,
                 "user {0} has {2} followers, but is ranked with {3}",
-                built=Built(keys.users_by_followers(), self._rank_all),
+                built=checks.Built(keys.users_by_followers(), self._rank_all),
             ),
             check_of(
                 "members of users_by_followers without followers",
@@ -247,7 +234,7 @@ class RankingChecks(Searcher):
         ]
 
     def _rank_all(self) -> None:
-        for uids in ids_of(self._store, keys.followers):
+        for uids in checks.ids_of(self._store, keys.followers):
             recount(self._store, RANKING, uids)
 
     def _recount(self, uid: int, *_: object) -> None:
@@ -283,7 +270,7 @@ def _ask_ranked(pipe: Pipe, uid: int) -> Result[RankingEntry]:
 
 
 def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
-    return ([uid for member in chunk if (uid := parse_id(member))] for chunk in texts_in(store, names))
+    return ([uid for member in chunk if (uid := parse_id(member))] for chunk in checks.texts_in(store, names))
 
 
 # ---- Checks of a relation: its truth and its mirror must agree, and no edge leads from or to what does not exist.
@@ -319,7 +306,14 @@ def restore(store: Store, sides: Iterable[tuple[tuple[str, str], tuple[str, str]
     of the truth, and those of the mirror. At most three round trips."""
     with store.pipeline() as pipe:
         asked = [
-            (truth, mirror, pipe.zscore(*truth), pipe.zscore(*mirror), pipe.type(truth[0]), ask_damaged(pipe, truth[0]))
+            (
+                truth,
+                mirror,
+                pipe.zscore(*truth),
+                pipe.zscore(*mirror),
+                pipe.type(truth[0]),
+                checks.ask_damaged(pipe, truth[0]),
+            )
             for truth, mirror in sides
         ]
     restored = []
@@ -331,11 +325,11 @@ def restore(store: Store, sides: Iterable[tuple[tuple[str, str], tuple[str, str]
             if is_lost or damaged.value:
                 restored.append((truth[0], {truth[1]: stored_score(*mirror, since.value)}))
             if not damaged.value:  # a lost truth is noted before its first edge is back: then all others come back, too
-                queue_keep(pipe, *(truth if is_lost else mirror), since.value)
+                checks.queue_keep(pipe, *(truth if is_lost else mirror), since.value)
     for_each(store, lambda pipe, one: pipe.zadd_nx(*one), restored)
 
 
-class EdgeChecks(Searcher):
+class EdgeChecks(checks.Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
     def __init__(self, store: Store, relation: Relation) -> None:
@@ -360,27 +354,28 @@ class EdgeChecks(Searcher):
 
         return Result(read)
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         sides = ((self._truth, self._mirror), (self._mirror, self._truth))
-        both = Check(
+        both = checks.Check(
             f"{self._truth.word}: beside {self._mirror.word}:", (self._truth, self._mirror), self._add, self._compared
         )
         counted = [own for own, _ in sides if own.main == USER and self._relation.count is not None]
         return [both, *(self._entries(*one) for one in sides), *map(self._counted, counted)]
 
-    def orphans(self) -> list[Check]:
+    def orphans(self) -> list[checks.Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
-        label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
+        label = f"{self._relation.kind}s of posts that do not exist"
+        look = checks.looking(self._store, self._ask_missing)
         return [self._check_of(label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
 
     # Both sides of an edge have the same numbers. The truth adds a number made of them to the sum of its group, and
     # the mirror takes it away: where 0 is left, the two agree, and no command has to ask for each entry.
 
-    def _add(self, names: list[str]) -> Chunks:
+    def _add(self, names: list[str]) -> checks.Chunks:
         """Finds nothing. An edge that comes or goes meanwhile leaves a sum that is not 0."""
         self._adding = sums = self._adding or array("Q", bytes(8 * GROUPS))
         is_truth = may_be(names[0]) is self._truth
-        for chunk in members(self._store, names):
+        for chunk in checks.members(self._store, names):
             for number, member, score in chunk:
                 who, target = (number, member) if is_truth else (member, number)
                 value = hash((who, target, integer(score)))
@@ -388,7 +383,7 @@ class EdgeChecks(Searcher):
                 sums[group] = (sums[group] + (value if is_truth else -value)) & MASK
             yield []
 
-    def _compared(self) -> Chunks:
+    def _compared(self) -> checks.Chunks:
         """Only now, when all keys of both were read, the sums say something."""
         self._sums, self._adding = self._adding, None
         return iter(())
@@ -397,7 +392,7 @@ class EdgeChecks(Searcher):
         who, target = (number, member) if own is self._truth else (member, number)
         return self._sums is not None and not self._sums[_group_of(who, target)]
 
-    def _entries(self, own: OfId, other: OfId) -> Check:
+    def _entries(self, own: OfId, other: OfId) -> checks.Check:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
         exist."""
 
@@ -419,7 +414,7 @@ class EdgeChecks(Searcher):
         def read_suspects(store: Store, names: list[str]) -> Iterator[list[EdgeEntry]]:
             """The entries of groups that do not agree, or with a user who does not exist: `ask` asks only these. One
             round trip a chunk more where it meets new people."""
-            for chunk in pairs(store, names):
+            for chunk in checks.pairs(store, names):
                 people = answer(store, self._ask_people, {member for _, member in chunk} if own.main == USER else ())
                 yield [
                     (number, member)
@@ -428,10 +423,10 @@ class EdgeChecks(Searcher):
                 ]
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
-        look, repair = looking(self._store, ask), partial(self._repair, own, other)
+        look, repair = checks.looking(self._store, ask), partial(self._repair, own, other)
         return self._check_of(label, own, look, repair_all=repair, read=read_suspects)
 
-    def _counted(self, own: OfId) -> Check:
+    def _counted(self, own: OfId) -> checks.Check:
         """People whom a number counts although staff has hidden or suspended them, or the other way round."""
 
         def ask(pipe: Pipe, entry: EdgeEntry) -> Result[bool]:
@@ -442,7 +437,7 @@ class EdgeChecks(Searcher):
 
         def read_suspects(store: Store, names: list[str]) -> Iterator[list[EdgeEntry]]:
             """Those of which `ask` will find it, most likely. One round trip a chunk more."""
-            for chunk in pairs(store, names):
+            for chunk in checks.pairs(store, names):
                 with store.pipeline() as pipe:
                     by_key = [
                         (number, [uid for _, uid in some]) for number, some in groupby(chunk, lambda entry: entry[0])
@@ -456,11 +451,11 @@ class EdgeChecks(Searcher):
                     if (score is None) == people[entry[1]].unseen
                 ]
 
-        label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
+        label, look = f"entries of {own.word}: that are counted wrong", checks.looking(self._store, ask)
         repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
 
-        def jobs(number: int, member: int) -> set[str | AtWork]:
-            return {*own.explained_by(number, str(member)), AtWork(people_at_work, member)}
+        def jobs(number: int, member: int) -> set[str | checks.AtWork]:
+            return {*own.explained_by(number, str(member)), checks.AtWork(people_at_work, member)}
 
         return self._check_of(label, own, look, repair_all=repair, read=read_suspects, jobs=jobs)
 
@@ -503,16 +498,16 @@ class Repost(NamedTuple):
     own: int
 
 
-class RepostChecks(Searcher):
+class RepostChecks(checks.Searcher):
     """Searches the posts that reposts are. A repair relies on the checks of the edges, which run before."""
 
-    def inconsistencies(self) -> list[Check]:
+    def inconsistencies(self) -> list[checks.Check]:
         says = f"{keys.post.only_key}:{{2}}, repost of {{1}} by user {{0}}"
         return [
             self._check_of(
                 "entries of reposts: whose own post is missing or not listed",
                 keys.reposts,
-                looking(self._store, _ask_without_post),
+                checks.looking(self._store, _ask_without_post),
                 says,
                 self._mend,
                 read=_edges,
@@ -520,7 +515,7 @@ class RepostChecks(Searcher):
             self._check_of(
                 "listed reposts that reposts: does not name",
                 keys.updates,
-                looking(self._store, _ask_without_edge),
+                checks.looking(self._store, _ask_without_edge),
                 says,
                 self._mend,
                 read=_posts,
@@ -548,12 +543,13 @@ def _ask_without_edge(pipe: Pipe, one: Repost) -> Result[bool]:
 
 
 def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
-    return ([Repost(who, original, integer(own)) for who, original, own in chunk] for chunk in members(store, names))
+    chunks = checks.members(store, names)
+    return ([Repost(who, original, integer(own)) for who, original, own in chunk] for chunk in chunks)
 
 
 def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
     """The reposts among the posts that users list."""
-    for chunk in members(store, names):
+    for chunk in checks.members(store, names):
         originals = answers(store, lambda pipe, row: pipe.hget(keys.post(row[1]), "repost_of"), chunk)
         named = [(who, stored_id(keys.post(own), original), own) for (who, own, _), original in originals.items()]
         yield [Repost(who, original, own) for who, original, own in named if original is not None]
@@ -562,7 +558,7 @@ def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
 # ---- Checks of other edges, by the key table: entries that lead nowhere or have ended. Pages skip them.
 
 
-def useless_entries(store: Store) -> list[Check]:
+def useless_entries(store: Store) -> list[checks.Check]:
     """For each kind that only its owner can read: entries that lead to users or posts that are deleted or do not exist,
     or to threads of which nothing is left, and entries that have ended."""
     mirrored = {kind.mirrors for kind in KINDS.values()}
@@ -574,7 +570,7 @@ def useless_entries(store: Store) -> list[Check]:
     ]
 
 
-def _useless_entries_of(store: Store, kind: OfId) -> Check:
+def _useless_entries_of(store: Store, kind: OfId) -> checks.Check:
     def ask(pipe: Pipe, entry: EdgeEntry) -> Result[bool]:
         owner, member = entry
         if kind.main == POST:
@@ -588,7 +584,7 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
         return Result(lambda: is_gone.value or (until.value is not None and until.value < ends))
 
     def look(entries: Sequence[EdgeEntry]) -> list[EdgeEntry]:
-        useless = looking(store, ask)(entries)
+        useless = checks.looking(store, ask)(entries)
         return but_of_lost(store, useless, lambda entry: entry[1]) if kind.main == USER else useless
 
     def remove(owner: int, member: int) -> None:
@@ -596,4 +592,4 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
             store.zrem(kind(owner), str(member))
 
     label = f"entries of {kind.word}: that lead nowhere or have ended"
-    return check_of(store, label, kind, look, "", remove, read=pairs)
+    return checks.check_of(store, label, kind, look, "", remove, read=checks.pairs)
