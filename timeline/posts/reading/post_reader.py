@@ -314,39 +314,10 @@ class _Parts:
 
     def read(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> Reading[None]:
         """Read posts and people, and those that the posts name, as far as this process knows them. One round trip."""
-        reader = self._reader
-        me, fresh, foreseen = reader.me, reader.fresh, reader.foreseen.stored
-        uids, asked, to_read = set(people), set[int](), list[int]()
-        for _ in range(STEPS):
-            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
-            if not pids:
-                break
-            asked.update(pids)
-            read = self._note({pid: foreseen[pid] for pid in pids if pid in foreseen}) if foreseen else {}
-            left = [pid for pid in pids if pid not in read]
-            of_others = {pid: post for pid, post in cached(left).items() if post.author.uid != me and pid not in fresh}
-            self._cached |= of_others
-            unread = [pid for pid in dict.fromkeys(left) if pid not in of_others]
-            to_read += unread
-            read_before = cached_records(unread)
-            self._read_before |= read_before
-            facts = [(post.author.uid, post.links) for post in of_others.values()]
-            facts += [(one.uid, one.links) for one in (*read.values(), *read_before.values()) if one is not None]
-            named: list[int] = []
-            for author, links in facts:
-                if links is NO_LINKS:
-                    uids.add(author)
-                    continue
-                uids.update(people_of(author, links))
-                named += named_by(links)
-            for pid in unread:
-                if pid not in read_before:
-                    posts, persons = most_likely_named(pid)
-                    named += posts
-                    uids.update(persons)
-            pids = named
+        reader, me = self._reader, self._reader.me
+        posts, to_read, named = self._reached(pids)
         asked_posts = ask_stored(pipe, to_read) if to_read else None
-        uids -= self._uids
+        uids = named.union(people) - self._uids
         self._uids |= uids
         if reader.asking:
             known = {post.author.uid for post in self._whole.values()}
@@ -356,9 +327,9 @@ class _Parts:
         asked_people = ask_people(pipe, unknown) if unknown else None  # a warm page knows all
         if reader.about_authors is not None:
             authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
-            authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
+            authors.update(filter(None, map(cached_author, [*posts, *self.stored])))
             reader.about_authors(pipe, authors)
-        asked_acted = None if me is None or reader.acted.are_all else self._ask_acted(pipe, me, asked)
+        asked_acted = None if me is None or reader.acted.are_all else self._ask_acted(pipe, me, posts)
         yield
         if asked_posts is not None:
             new = self._note(asked_posts.value)
@@ -367,6 +338,41 @@ class _Parts:
             self.people |= asked_people.value
         if asked_acted is not None:
             self.acted |= asked_acted.value
+
+    def _reached(self, pids: Iterable[int]) -> tuple[set[int], list[int], set[int]]:
+        """These posts and those that they name, as far as this process knows which; those of them that must be read;
+        and the people that they name. It takes what is cached and foreseen. No round trip."""
+        me, fresh, foreseen = self._reader.me, self._reader.fresh, self._reader.foreseen.stored
+        reached, to_read, people = set[int](), list[int](), set[int]()
+        for _ in range(STEPS):
+            known = self._cached.keys() | self.stored.keys() | reached
+            new = [pid for pid in dict.fromkeys(pids) if pid not in known]
+            if not new:
+                break
+            reached.update(new)
+            read = self._note({pid: foreseen[pid] for pid in new if pid in foreseen}) if foreseen else {}
+            left = [pid for pid in new if pid not in read]
+            of_others = {pid: post for pid, post in cached(left).items() if post.author.uid != me and pid not in fresh}
+            self._cached |= of_others
+            unread = [pid for pid in left if pid not in of_others]
+            to_read += unread
+            read_before = cached_records(unread)
+            self._read_before |= read_before
+            facts = [(post.author.uid, post.links) for post in of_others.values()]
+            facts += [(one.uid, one.links) for one in (*read.values(), *read_before.values()) if one is not None]
+            pids = []  # of the posts that these name
+            for author, links in facts:
+                if links is NO_LINKS:
+                    people.add(author)
+                    continue
+                people.update(people_of(author, links))
+                pids += named_by(links)
+            for pid in unread:
+                if pid not in read_before:
+                    posts, persons = most_likely_named(pid)
+                    pids += posts
+                    people.update(persons)
+        return reached, to_read, people
 
     @cached_property
     def _quoted(self) -> dict[int, Post]:
@@ -411,7 +417,7 @@ class _Parts:
             author = people.get(post.author.uid)
             if author is not None:
                 # A post that has not changed stays the same object, so its card is known without comparing texts.
-                found[pid] = post if author is post.author else _by(author, post)
+                found[pid] = post if author == post.author else post._replace(author=author)
         return found
 
     def without_author(self, pids: Sequence[int]) -> list[Unavailable]:
@@ -426,8 +432,3 @@ class _Parts:
         """Those of these posts that do not exist."""
         records = self._records
         return [pid for pid in pids if pid in records and records[pid] is None] if records else []
-
-
-def _by(author: User, post: Post) -> Post:
-    """A cached post, with its author as they are now."""
-    return post if author == post.author else post._replace(author=author)
