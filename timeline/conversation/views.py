@@ -167,8 +167,7 @@ REPOST_OR_QUOTE = Page("timeline/conversation/reposting.html", here="reposting")
 @never_fresh
 def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """All actions on a post, for those who see its page. One round trip with cached uids, and those of `staff_menu` for
-    staff. Raises NoSuchUser,
-    AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    staff. Raises NoSuchUser, AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
     author, (found, pinned, muted_threads, hiding) = request.viewer.ask_about(
         username,
         lambda pipe, me, them: trip(

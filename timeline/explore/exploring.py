@@ -159,8 +159,8 @@ READ_OF_A_WEEK = 100  # posts of a tag
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. None without a tag; else five round trips, and those of `moment` for each week: 300 commands, then one for each
-    post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
+    up. None without a tag; else five round trips, and those of `bounds_of` for each week: 300 commands, then one for
+    each post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
     remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if abs(now - post.time) < WEEK)
     if not candidates:

@@ -50,7 +50,7 @@ from timeline.timelines.pagination import POSTS_A_PAGE
 
 def bounds(store: Store, query: Query, below: int, newest: int, counted: int) -> Bounds:
     """The bounds of a query's dates, below the cursor. `newest`, `counted`, and round trips for each date: as for
-    `moment`."""
+    `bounds_of`."""
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
