@@ -128,8 +128,8 @@ MUTANTS = [
     Mutant(
         "tombstones above: they have no jobs",
         "timeline/posts/settling.py",
-        "        Outbox(self._store).add_all(new)\n",
-        "        Outbox(self._store).add_all([])\n",
+        "            Outbox(self._store).add_all(jobs)  #",
+        "            Outbox(self._store).add_all([])  #",
         (CONVERSATIONS,),
     ),
     Mutant(

@@ -274,7 +274,9 @@ class Settling(Repository):
             self._remove_texts(settled.seen)
             self._count(settled)
             above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]
-            jobs = self._replace(jobs, [f"settle:{pid}:{nonce()}" for pid in above])
+            below, jobs = jobs, [f"settle:{pid}:{nonce()}" for pid in above]
+            Outbox(self._store).add_all(jobs)  # the first reply of these has come, or their last one has gone
+            Outbox(self._store).all_done(below)
             if not above:
                 return
             settled = self._write_until_same({}, self._look(above))
@@ -371,13 +373,6 @@ class Settling(Repository):
         write_counts(self._store, QUOTES, settled.quotes)
         for pid in (*settled.parents, *settled.quotes, *settled.seen):
             forget(pid)
-
-    def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
-        """Add the jobs of the posts above, whose first reply has come or whose last one has gone, and only then remove
-        those of the posts below. Two round trips at most."""
-        Outbox(self._store).add_all(new)
-        Outbox(self._store).all_done(jobs)
-        return new
 
 
 def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AUTHOR) -> None:

@@ -334,7 +334,7 @@ class TagChecks(Searcher):
                 keys.home_tags,
                 looking(self._store, _ask_chosen_wrong),
                 repair=self._mend_choice,
-                read=_choices,
+                read=rows,
             ),
             self._check_of(
                 "entries of homes_of_tag: missing from home_tags:, or unknown",
@@ -369,7 +369,7 @@ class TagChecks(Searcher):
         back = [entry for entry in entries if used[entry] or folded(entry) in coming]
         for_each(self._store, lambda pipe, entry: pipe.zadd(keys.tags_by_name(), {entry: 0}), back)
 
-    def _mend_choice(self, uid: int, tag: str) -> None:
+    def _mend_choice(self, uid: int, tag: str, *_: object) -> None:
         Edges(self._store, HOME_TAG).mend([Edge(uid, tag)])
 
     def _mend_home(self, key: str, member: str) -> None:
@@ -395,13 +395,9 @@ def _tag_of(key: str) -> str:
     return unprefixed(key).partition(":")[2]
 
 
-def _choices(store: Store, names: list[str]) -> Iterator[list[tuple[int, str]]]:
-    return ([(uid, tag) for uid, tag, _ in chunk] for chunk in rows(store, names))
-
-
-def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:
+def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str, float]) -> Result[bool]:
     """Whether a choice has no mirror, another date there, or its tag is not followed."""
-    uid, tag = choice
+    uid, tag, _ = choice
     here, there = pipe.zscore(keys.home_tags(uid), tag), pipe.zscore(keys.homes_of_tag(tag), str(uid))
     follows = ask_stands(pipe, TAG_FOLLOW, uid, tag)
 

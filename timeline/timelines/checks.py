@@ -146,7 +146,8 @@ class TimelineOrphans(Searcher):
         for key in names:
             entries = self._store.lrange(key, 0, -1)
             listed = [pid for entry in entries if (pid := parse_id(entry))]
-            dead = self._dead(set(listed) - self._existing)
+            unknown = set(listed) - self._existing
+            dead = unknown.difference(post.pid for post in Posts(self._store).read(unknown))
             if len(self._existing) >= MOST_CACHED:
                 self._existing.clear()
             self._existing.update(set(listed) - dead)  # not `|`, which would copy all of them for each list
@@ -154,9 +155,6 @@ class TimelineOrphans(Searcher):
                 remove = partial(remove_dead, self._store, {key: [pid for pid in listed if pid in dead]})
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
         yield []  # a step, also where all is right
-
-    def _dead(self, pids: set[int]) -> set[int]:
-        return pids.difference(post.pid for post in Posts(self._store).read(pids))
 
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
