@@ -97,6 +97,16 @@ def test_a_developer_goes_from_the_families_to_a_person(window, alice, bob, stor
     assert page.url.endswith(f"/{pid}/")
 
 
+def test_the_button_for_more_keys_keeps_its_distance_from_the_form_below(window, raw):
+    others = [f"of_another_program:{number}" for number in range(2_000)]
+    raw.mset(dict.fromkeys(others, ""))
+    page = window(at="/inspect/")
+    above = page.get_by_role("link", name="Look at more keys").bounding_box()
+    below = page.get_by_role("main").locator("form").bounding_box()
+    raw.delete(*others)
+    assert below["y"] - (above["y"] + above["height"]) >= 16
+
+
 def test_a_developer_sees_what_is_their_own(window, alice, bob, store, raw):
     raw.zadd(f"bookmarks:{alice.user.uid}", {"1": 1_700_000_000})
     for login, is_shown in ((alice, True), (bob, False)):

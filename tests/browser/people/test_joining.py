@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.community.acts import Roles
+from accounts.joining.joining import Joining
 from accounts.users.entities import Role
 from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import fill_in_login, fill_in_registration, log_in, said
@@ -52,6 +53,17 @@ def answer(page, name, button):
         form.get_by_label("Reason for a refusal").press("Enter")
     else:
         form.get_by_role("button", name=button).click()
+
+
+def test_the_buttons_of_an_application_stand_nearer_to_it_than_to_the_next(admin, store, name):
+    for like in ("Ida", "Jo"):
+        Joining(store).join("approval", name(like), "hash", WHY, "")
+    admin.goto("/moderation/joining/")
+    first, second = admin.get_by_role("main").locator("form").all()[:2]
+    reason, button = [first.get_by_role(role).last.bounding_box() for role in ("textbox", "button")]
+    heading = second.get_by_role("heading").bounding_box()
+    above, below = button["y"] - (reason["y"] + reason["height"]), heading["y"] - (button["y"] + button["height"])
+    assert below > 1.25 * above
 
 
 @SCRIPTS

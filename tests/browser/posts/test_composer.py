@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import focus_is_seen
 from tests.browser.support.steps import composer, held, log_out, post, posted, said, send, sign_up
-from tests.browser.support.windows import ZOOMED
+from tests.browser.support.windows import PHONE, ZOOMED
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 
@@ -183,6 +183,15 @@ def test_it_grows_when_it_is_used_and_stays_open_with_a_text(page):
     composer(page).fill("Not finished")
     page.get_by_role("link", name="Home").first.focus()
     assert height(page) > before
+
+
+@pytest.mark.parametrize("width", [390, 412])
+def test_on_a_phone_the_buttons_beside_a_text_stand_in_one_row(page, width):
+    page.set_viewport_size({**PHONE, "width": width})
+    composer(page).fill("Half a text")
+    buttons = [page.get_by_role("main").get_by_role("button", name=name, exact=True) for name in ("Discard", "Post")]
+    discard, post = [button.bounding_box() for button in buttons]
+    assert discard["y"] == post["y"]
 
 
 def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, raw, alice, bob):
