@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.exceptions import NotDone, StoreError
+from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.management.base import StoreCommand, number
@@ -66,7 +66,7 @@ class Command(StoreCommand):
         _require_another_port_for_metrics(host, port)
         self._welcome(store)
         greetings = [] if settings.REDIS_URL else self._prepare(store)
-        _collect_static_files()
+        call_command("collectstatic", interactive=False, verbosity=0)
         shown = f"[{host}]" if ":" in host else host
         self.say(f"\nRetwis is at http://{shown}:{port}{settings.SCRIPT_NAME}   (Ctrl-C stops it)")
         if not is_loopback(host):
@@ -95,15 +95,6 @@ class Command(StoreCommand):
     def _prepare(self, store: Store) -> list[str]:
         """Run the `before_serving` of all features. Returns their texts."""
         return [feature.before_serving(store, self.say) for feature in features() if feature.before_serving]
-
-
-def _collect_static_files() -> None:
-    """Put them where the web processes find them. Raises NotDone."""
-    try:
-        call_command("collectstatic", interactive=False, verbosity=0)
-    except OSError as error:
-        fix = "Set STATIC_DIR to a folder that the site may write."
-        raise NotDone(f"The static files cannot be put into {settings.STATIC_ROOT}: {error.strerror}. {fix}") from error
 
 
 def _serve(host: str, port: int, workers: int) -> None:

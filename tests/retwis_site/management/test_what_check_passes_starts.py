@@ -164,6 +164,16 @@ def test_a_folder_that_the_site_may_not_write_is_an_error_of_var_dir(tmp_path):
     assert line.endswith("Set VAR_DIR to a folder that the site may write, or SECRET_KEY.")
 
 
+def test_a_folder_that_takes_no_static_files_is_one_line_of_the_command_before_the_web_processes(tmp_path):
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "static"
+    ended = manage("collectstatic", "--noinput", env=environment(tmp_path, STATIC_DIR=str(folder)))
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"CommandError: The static files cannot be put into {folder}: Not a directory.")
+    assert line.endswith("Set STATIC_DIR to a folder that the site may write.")
+
+
 def test_a_start_on_a_full_disk_leaves_no_part_of_a_secret(tmp_path):
     """A unit starts again and again. A limit for the size of files stands for the full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
