@@ -51,6 +51,8 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
             yield connect()
     except (NotDone, StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
+    except KeyboardInterrupt:  # where Ctrl-C has no handler of `_signals_exit` yet
+        sys.exit(128 + signal.SIGINT)
 
 
 def announcer(command: BaseCommand, verbosity: int) -> Callable[[str], object]:

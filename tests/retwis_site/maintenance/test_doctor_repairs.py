@@ -36,11 +36,9 @@ from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_each_round_trip, killed_before_write
-from timeline.posts import checks as post_checks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.evidence import Evidence, Written
 from timeline.posts.repository import Posts
-from timeline.relations import upkeep as edge_checks
 from timeline.relations.relations import Bookmarks, Follows, Likes
 from timeline.relations.upkeep import RankingChecks
 from timeline.timelines.checks import TimelineChecks
@@ -164,7 +162,7 @@ def test_posts_are_put_back_in_whatever_order_they_are_found(site, store, capsys
         for number in sorted(chain.from_iterable(ids(store, names)), reverse=True):
             yield [number]
 
-    monkeypatch.setattr(post_checks, "ids", newest_first)
+    monkeypatch.setattr(checks, "ids", newest_first)
     before = site.zrange("updates:1", 0, -1)
     site.delete("updates:1")
     assert doctor(capsys, "--fix")[0] == 0
@@ -335,7 +333,6 @@ def test_after_a_kill_the_other_posts_of_an_author_with_losses_are_still_put_bac
 def test_after_a_kill_the_posts_of_other_authors_with_losses_are_still_put_back(site, capsys, monkeypatch, writes):
     """The global timeline alone told of these losses, and the first post that is put back drops it."""
     monkeypatch.setattr(checks, "AT_ONCE", 5)
-    monkeypatch.setattr(post_checks, "AT_ONCE", 5)
     written = {author: [*range(first, first + 10)] for author, first in ((ALICE, 10), (BOB, 30), (CAROL, 50))}
     for author, pids in written.items():
         write_posts(site, author, pids)
@@ -362,7 +359,7 @@ def test_posts_without_an_author_do_not_each_read_the_posts_of_all_users(raw, ca
     for key in raw.keys("post:*[05]"):
         raw.zrem(f"updates:{raw.hget(key, 'user_id')}", key.removeprefix("post:"))
         raw.hdel(key, "user_id")
-    monkeypatch.setattr(post_checks, "ids", lambda store, names: batches(chain.from_iterable(ids(store, names)), 10))
+    monkeypatch.setattr(checks, "ids", lambda store, names: batches(chain.from_iterable(ids(store, names)), 10))
     recorded = round_trips(lambda: doctor(capsys))
     looked_for = [command for command in recorded.commands if command[0] == "ZMSCORE" and "updates:" in command[1]]
     assert len(looked_for) <= 2 * len(raw.keys("updates:*"))  # in two looks
@@ -553,6 +550,6 @@ def test_an_operation_between_reading_and_comparing_is_no_error(site, store, cap
             operation(store)
         yield from chunks
 
-    for module, read in ((post_checks, "members"), (edge_checks, "members"), (edge_checks, "pairs")):
-        monkeypatch.setattr(module, read, partial(read_then_operate, getattr(module, read)))
+    for read in ("members", "pairs"):
+        monkeypatch.setattr(checks, read, partial(read_then_operate, getattr(checks, read)))
     assert doctor(capsys)[:2] == (0, {})
