@@ -6,14 +6,18 @@ from functools import partial
 import pytest
 
 from retwis_site.exceptions import StoreError
+from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.people import LONG_AGO
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.interleaving import attempt, interleave
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, existing_posts, finish_jobs, make_small_site
-from tests.support.stores.seam import examples
+from tests.support.stored_posts import write_posts
+from tests.support.stores.seam import before_round_trip, each_moment, examples
 from timeline.account_data.restoring import GoneMeanwhile, RestoredRelations
 from timeline.posts.entities import PostDeleted
+from timeline.posts.repository import Posts
 from timeline.timelines.profile import Pins
 
 RUNS = 10  # seeds for each scenario
@@ -72,3 +76,14 @@ def test_a_restored_account_agrees_with_its_posts(acts, store, raw, layout, scen
         tagged = [int(pid) for pid in raw.zrange("tag:old", 0, -1)]
         later = [pid for pid in existing_posts(raw, [CAROL]) if raw.hget(f"post:{pid}", "body") == "later #old"]
         assert tagged == sorted(later), seed
+
+
+def test_a_post_that_is_deleted_while_a_worker_finishes_a_killed_run_stays_away(raw, store, alice):
+    for number in each_moment():
+        write_posts(raw, 1, [11])
+        raw.zadd("outbox", {"restore:11:1:abc": LONG_AGO})
+        with before_round_trip(number, lambda: Posts(store).delete(1, 11)) as deleted:
+            drain(store, "a worker")
+        assert raw.zrange("updates:1", 0, -1) == [] or not deleted, number
+        raw.delete("post:11", "updates:1", "outbox")
+    assert number > 8

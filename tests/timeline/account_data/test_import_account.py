@@ -325,17 +325,6 @@ def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, al
     assert number > 15
 
 
-def test_a_post_that_is_deleted_while_a_worker_finishes_a_killed_run_stays_away(raw, store, alice):
-    for number in each_moment():
-        write_posts(raw, 1, [11])
-        raw.zadd("outbox", {"restore:11:1:abc": LONG_AGO})
-        with before_round_trip(number, lambda: Posts(store).delete(1, 11)) as deleted:
-            drain(store, "a worker")
-        assert raw.zrange("updates:1", 0, -1) == [] or not deleted, number
-        raw.delete("post:11", "updates:1", "outbox")
-    assert number > 8
-
-
 def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download, capsys):
     raw.set("next_post_id", 20)
     publish(raw, store, bob, "Hello")
