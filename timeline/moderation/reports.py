@@ -300,7 +300,7 @@ class Reports(Repository):
         else:
             _write_decision(store, rid, act)
 
-    def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
+    def delete_posts(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
         """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
         decides the newest open report on one of them, or a new one by the moderator. So all reports on them are closed,
         and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""

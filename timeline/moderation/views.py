@@ -388,10 +388,10 @@ def _forms(place: str, form: forms.Form) -> dict[str, forms.Form]:
 
 
 def _delete(store: Store, author: int, posts: Sequence[queue.ShownPost], form: forms.Form, me: User) -> None:
-    """Delete these posts of one author, as `Reports.delete`. Raises NothingChosen."""
+    """Delete these posts of one author, as `Reports.delete_posts`. Raises NothingChosen."""
     if not posts:
         raise NothingChosen
-    Reports(store).delete(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
+    Reports(store).delete_posts(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
 
 
 def _do(store: Store, act: str, form: forms.Form, them: User, me: User, shown: str | None) -> str:

@@ -41,7 +41,7 @@ CAROLS_POST = 2
 
 def delete(acts, by=MODERATOR):
     """Delete carol's post where staff sees it."""
-    return partial(Reports(acts.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
+    return partial(Reports(acts.store).delete_posts, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
 
 
 def about_carol(site):

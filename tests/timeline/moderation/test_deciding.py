@@ -378,7 +378,7 @@ def test_staff_deletes_a_post_that_it_has_reported_below_all_reports_that_are_sh
     monkeypatch.setattr(reports, "REPORTS_SHOWN", 1)
     one = report(store, CAROL, BOB, 1)
     report(store, ALICE, BOB)
-    Reports(store).delete(BOB, {1: "Buy!"}, CAROL, "It is an advertisement.")
+    Reports(store).delete_posts(BOB, {1: "Buy!"}, CAROL, "It is an advertisement.")
     assert raw.hexists("post:1", "deleted")
     assert Reports(store).read(one.rid).action is Action.DELETE
     assert raw.zcard("reports") == 1
