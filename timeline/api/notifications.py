@@ -135,7 +135,7 @@ class GroupsPage(NamedTuple):
 
 
 def _page(call: Call, in_groups: Collection[str]) -> Callable[[Sequence[Row]], GroupsPage]:
-    """Chooses the groups of one page. Raises Invalid.
+    """Returns what chooses the groups of one page from the notices. Raises Invalid.
 
     The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
     second that has not settled: a later one, with a lower id, would be passed over for ever."""

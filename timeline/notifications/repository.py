@@ -122,7 +122,7 @@ class NotificationsPage:
     older: Cursor | None  # the cursor of the next page; None on the last page
 
 
-class Noticed(NamedTuple):
+class FoundNotices(NamedTuple):
     """The notices of a user, as they were read."""
 
     owner: User
@@ -139,15 +139,15 @@ class Noticed(NamedTuple):
 class Notifications(Repository):
     """The notices of a signed-in user."""
 
-    def all(self, viewer: Viewer) -> Noticed:
-        """One round trip. It makes nothing read. Raises NotSignedIn."""
+    def all(self, viewer: Viewer) -> FoundNotices:
+        """All notices of the viewer. One round trip. It makes nothing read. Raises NotSignedIn."""
         owner, found = viewer.ask_as_user(
             lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
         )
-        return Noticed(owner, *found)
+        return FoundNotices(owner, *found)
 
     def new(self, viewer: Viewer) -> list[Row]:
-        """Those of `Noticed.shown` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
+        """Those of `FoundNotices.shown` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
         _, ([acted], rows) = viewer.ask_as_user(
             lambda pipe, me: both(trip(ask_latest_acted(pipe, me)), read_new(pipe, me))
         )
@@ -167,7 +167,7 @@ class Notifications(Repository):
         older = Cursor(*groups[A_PAGE - 1][0]) if len(groups) > A_PAGE else None
         return NotificationsPage(items, found.read, older)
 
-    def items(self, viewer: Viewer, found: Noticed, groups: Sequence[Group]) -> tuple[list[Item], set[int]]:
+    def items(self, viewer: Viewer, found: FoundNotices, groups: Sequence[Group]) -> tuple[list[Item], set[int]]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
         people among the groups whom staff hides from the viewer: what they did is not read when it is shown again. One
         round trip, and more as for `page`."""
