@@ -17,7 +17,7 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, add_due, alone, job_id
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, schema, snowflake
-from retwis_site.store.chunks import Writes, ask_any
+from retwis_site.store.chunks import Writes, ask_has_keys
 from retwis_site.store.client import Pipe, Repository, Result, Store, for_each
 from retwis_site.store.ids import counted_id, integer, nonce, stored_time
 from retwis_site.store.kinds import KINDS, OfId
@@ -32,7 +32,7 @@ def ask_left(pipe: Pipe, uid: int) -> Result[bool]:
     that users have, and two more."""
     others = [kind for kind in KINDS.values() if kind.of_users and kind is not keys.user]
     fields, role = pipe.hlen(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-    left = ask_any(pipe, uid, others)
+    left = ask_has_keys(pipe, uid, others)
     return Result(lambda: fields.value > 1 or role.value is not None or left.value)
 
 

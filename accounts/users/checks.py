@@ -22,7 +22,7 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Searcher, confirmed, looking
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
-from retwis_site.store.chunks import ask_any
+from retwis_site.store.chunks import ask_has_keys
 from retwis_site.store.client import Pipe, Result, Scored, Store, answer, answers
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS, OfId
@@ -58,7 +58,7 @@ def but_of_lost(store: Store, orphans: Sequence[T], uid_of: Callable[[T], int]) 
 def _ask_lost(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether no user has this uid although keys of a user with it are left."""
     is_unknown, deleted = _ask_unknown(pipe, uid), pipe.hget(keys.user(uid), "deleted")
-    size, owns = pipe.hlen(keys.user(uid)), ask_any(pipe, uid, account_sets())
+    size, owns = pipe.hlen(keys.user(uid)), ask_has_keys(pipe, uid, account_sets())
     return Result(lambda: is_unknown.value and not is_deleted(deleted.value) and bool(size.value or owns.value))
 
 
@@ -212,7 +212,7 @@ class AccountChecks(Searcher):
         """Write the fields that the hash lacks: the username, a secret, and a password that only `user password` can
         replace. A deleted account gets its username alone. When nothing of the user is left, remove the name instead.
         """
-        if not answer(self._store, ask_any, uid, account_sets()) and not self._store.hlen(keys.user(uid)):
+        if not answer(self._store, ask_has_keys, uid, account_sets()) and not self._store.hlen(keys.user(uid)):
             self._store.hdel(keys.users(), name)
             return
         fields = {}
@@ -240,7 +240,7 @@ class AccountChecks(Searcher):
             return True
         if secret is not None and self._store.hget(keys.auths(), secret) == str(uid):
             return True
-        return answer(self._store, ask_any, uid, account_sets())
+        return answer(self._store, ask_has_keys, uid, account_sets())
 
     def _give_name(self, uid: int) -> None:
         """Make the username lead to the user; when another user has it by now, a new username like it."""

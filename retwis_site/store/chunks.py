@@ -1,4 +1,4 @@
-"""Much at once: large sorted sets, a chunk at a time, and writes that are collected."""
+"""Much at once: large sorted sets, a chunk at a time; many fields or keys; and writes that are collected."""
 
 from array import array
 from collections import defaultdict
@@ -164,10 +164,11 @@ def remove_unchanged(store: Store, key: str, read: Mapping[str, str]) -> list[st
     return [*others]
 
 
-def ask_any(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
-    """Whether a user or a post with this id has a key of these kinds. Where several servers share the keys, one may
-    lose a counter together with the hash of whom the id belongs to, and the others still have the rest. One command
-    for each kind."""
+def ask_has_keys(pipe: Pipe, number: int, kinds: Iterable[Kind]) -> Result[bool]:
+    """Whether a user or a post with this id has a key of these kinds. One command for each kind.
+
+    Where several servers share the keys, one may lose a user's or a post's hash, and the counter that gave the id. The
+    others still have the rest."""
     lives = [pipe.ttl(kind(number)) for kind in kinds if isinstance(kind, OfId)]
     return Result(lambda: any(one.value != MISSING for one in lives))
 

@@ -9,7 +9,7 @@ import time
 from django.conf import settings
 
 from retwis_site.store import keys, snowflake
-from retwis_site.store.chunks import ask_any
+from retwis_site.store.chunks import ask_has_keys
 from retwis_site.store.client import Pipe, Repository, Result, Store
 from retwis_site.store.ids import counted_id, parse_number
 from retwis_site.store.kinds import KINDS
@@ -36,7 +36,7 @@ class CounterIds(Repository):
         lost, or when a server that lacks its last numbers has taken over. A command for each kind of key that posts
         have."""
         others = [kind for kind in KINDS.values() if kind.of_posts and kind is not keys.post]
-        author, left = pipe.hget(keys.post(pid), "user_id"), ask_any(pipe, pid, others)
+        author, left = pipe.hget(keys.post(pid), "user_id"), ask_has_keys(pipe, pid, others)
         return Result(lambda: author.value is None and not left.value)
 
     def some(self, number: int) -> list[int]:
