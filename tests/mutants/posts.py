@@ -44,19 +44,19 @@ MUTANTS = [
     Mutant(
         f"edit: {JOINS}",
         "timeline/posts/repository.py",
-        """            standing.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
+        """            listings.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
 """,
         """                look = settling.ask_look(pipe, {pid: now})
-            standing.agree({pid: now}, look.value)
+            listings.agree({pid: now}, look.value)
 """,
         (MIDDLE,),
     ),
     Mutant(
         f"edit: {JOB_FIRST}",
         "timeline/posts/repository.py",
-        "            standing = settling.Settling(job.store)\n",
+        "            listings = settling.Settling(job.store)\n",
         """            job.done()
-            standing = settling.Settling(job.store)
+            listings = settling.Settling(job.store)
 """,
         (KILLED,),
     ),
@@ -64,13 +64,13 @@ MUTANTS = [
         "edit: the hash has the new mentions before the notices of the old ones go",
         "timeline/posts/repository.py",
         """            settling.PostNotices(job.store).remove_mentions(cause, told)
-            standing = settling.Settling(job.store)
+            listings = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                standing.queue(pipe, pid, now, before)
+                listings.queue(pipe, pid, now, before)
 """,
-        """            standing = settling.Settling(job.store)
+        """            listings = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                standing.queue(pipe, pid, now, before)
+                listings.queue(pipe, pid, now, before)
             settling.PostNotices(job.store).remove_mentions(cause, told)
 """,
         (EDIT_KILLED,),

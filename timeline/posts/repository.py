@@ -248,10 +248,10 @@ class Posts(Repository):
         with suppress(LeaseEnded):
             cause, told = records.Outline(pid, uid, now.texts[-1].since, now.links), before.links.mentions or ()
             settling.PostNotices(job.store).remove_mentions(cause, told)
-            standing = settling.Settling(job.store)
+            listings = settling.Settling(job.store)
             with job.store.pipeline() as pipe:
-                standing.queue(pipe, pid, now, before)
-            standing.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
+                listings.queue(pipe, pid, now, before)
+            listings.agree({pid: now}, answer(job.store, settling.ask_look, {pid: now}))
             settling.PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
