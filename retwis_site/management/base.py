@@ -150,7 +150,7 @@ def _progress_bar() -> Progress:
 @contextmanager
 def _signals_exit() -> Iterator[None]:
     """Make SIGTERM and Ctrl-C raise SystemExit, so that the command stops its embedded server before it ends. Ctrl-C
-    does not end a command that ignores it, as behind `nohup` or `&`."""
+    does not end a command that ignores it, as one that a script starts with `&`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -136,7 +136,7 @@ class Slice:
     """The first ids of one source, in the order in which they are looked at: mostly newest first."""
 
     ids: list[int]
-    has_more: bool  # whether the source may have ids below these
+    has_more: bool  # whether the source may have others behind these
 
 
 def merge(slices: Iterable[Slice], keep: int = KEPT) -> ListContent:

@@ -362,12 +362,13 @@ class Restoring:
 
     def list_left(self, job: str) -> bool:
         """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
-        two round trips, and those of `_list`."""
+        three round trips, and those of `_list`."""
         pid = job_id(job, 1)
         author, body = self._store.hmget(keys.post(pid), ["user_id", "body"])
         if author == str(self._uid) and body is not None:
             self._list(self._store, {pid: body})
-            if self._store.hexists(keys.post(pid), "deleted"):  # read after the write: so a deletion ends as one
+            # Read after the write: a deletion marks the post first, and takes it out of `updates:` then.
+            if self._store.hexists(keys.post(pid), "deleted"):
                 remove_members(self._store, keys.updates(self._uid), [str(pid)])
         return body is not None
 

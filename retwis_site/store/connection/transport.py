@@ -166,7 +166,7 @@ class BorrowedConnection:
         try:
             self.write(queued)
             return self.read(queued)
-        except BaseException:  # a signal's may come between the two
+        except BaseException:  # a handler of a signal may raise between the two
             self.cut()
             raise
         finally:

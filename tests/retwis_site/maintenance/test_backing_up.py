@@ -141,7 +141,7 @@ def test_another_backup_that_is_completed_meanwhile_does_not_end_this_one(site, 
     assert len(complete(tmp_path)) == 2
 
 
-def test_what_a_backup_cannot_remove_stays_and_ends_it_not(site, tmp_path):
+def test_what_a_backup_cannot_remove_stays_and_does_not_end_it(site, tmp_path):
     """Such as the folder of a killed backup of another user."""
     (tmp_path / ".unfinished-x").write_text("")
     back_up(tmp_path)

@@ -149,8 +149,8 @@ def _facts(lines: Sequence[Line]) -> list[Fact]:
 
 
 def _follow(store: Store, user: User, names: Sequence[str]) -> int:
-    """Follow the users with these names, the newest follow first: it is the last one here, too. Returns how many names
-    no user has. Two round trips, and those of `Follows.follow`."""
+    """Follow the users with these names. The newest follow stands first, and is written last: so it is the newest here,
+    too. Returns how many names no user has. Two round trips, and those of `Follows.follow`."""
     owners = answer(store, ask_owners, names)
     people = Users(store).people(owners.values())
     for uid in reversed(owners.values()):
