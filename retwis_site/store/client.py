@@ -283,8 +283,12 @@ class Store(Commands):
 
     def _read(self, conversation: Conversation, batch: Batch) -> None:
         began = time.perf_counter()
-        with _Failures(self):
-            replies = conversation.read(batch.queued)
+        try:
+            with _Failures(self):
+                replies = conversation.read(batch.queued)
+        except BaseException:  # `require` may have refused to read
+            conversation.cut()
+            raise
         recorder.add_seconds(time.perf_counter() - began)
         batch.fill(self.checked(batch.queued, replies))
 

@@ -3,12 +3,14 @@
 import inspect
 import math
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from hiredis import pack_command
 from hypothesis import given, strategies as st
 
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.jobs import lease
 from retwis_site.store import keys
 from retwis_site.store.client import NoReplyYet, Pipe, Reply, Result, connect_exactly, packed
 from retwis_site.store.commands import Commands, Question, scored
@@ -208,6 +210,22 @@ def test_a_stream_that_ends_early_leaves_no_reply_for_the_next_command(store, ra
         if ends == "the caller":
             stream.close()
         list(stream)
+    assert store.hget("users", "alice") == "1"
+
+
+def test_a_stream_whose_lease_ends_before_its_last_replies_leaves_none_for_the_next_command(store, raw, monkeypatch):
+    raw.hset("users", "alice", "1")
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def pipes():
+        pipe = store.pipeline()
+        pipe.get("next_user_id")
+        yield pipe
+        clock.now = 60.0  # the process was stopped
+
+    with pytest.raises(LeaseEnded):
+        list(lease.LeasedStore(store, 50).stream(pipes()))
     assert store.hget("users", "alice") == "1"
 
 
