@@ -182,6 +182,7 @@ def loaded_in_one_server(files: Sequence[Path], database: int) -> Iterator[Store
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+TIMED = "[0-9][0-9][0-9][0-9]-*"  # the name of a complete backup, by its time; a folder that was renamed has another
 UNFINISHED = ".unfinished-"  # the beginning of the name of a folder that is not complete
 
 
@@ -237,9 +238,9 @@ def newest(folder: Path) -> Path:
     restore. Raises PermissionError where one cannot be read."""
     if (folder / MANIFEST).exists():
         return folder
-    for path in folder.glob("2*/"):
+    for path in folder.glob(f"{TIMED}/"):
         os.scandir(path).close()  # `glob` passes over an unreadable folder, which may be the newest
-    names = [path.parent for path in folder.glob(f"2*/{MANIFEST}")]
+    names = [path.parent for path in folder.glob(f"{TIMED}/{MANIFEST}")]
     if not names:
         raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py db backup` has written to.")
     last, *older = sorted(names, key=lambda path: path.name, reverse=True)

@@ -66,8 +66,7 @@ class Filling:
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
-        follow, post, like. At most three round trips for each type, and one. Raises CannotFill after another `begin`.
-        """
+        follow, post, like. At most three round trips for each type, and one. Raises what `require` does."""
         mine = require(self._store, self._run)
         for kind in site_lines().values():
             own = [line for line in lines if line["type"] == kind.type]
@@ -124,7 +123,7 @@ def counters() -> tuple[str, str]:
 
 def begin(store: Store, what: str = UNFINISHED) -> str:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Returns the name of this run, for
-    `require`; it begins with `what`. Raises CannotFill for a store with people."""
+    `require`; it begins with `what`. Raises CannotFill for a store with people, and what `require` does."""
     refuse_people(store)
     run = f"{what}-{nonce()}"
     with alone(store, FILLING) as mine:
@@ -241,7 +240,7 @@ class Copy:
         self._run = begin(self._target)
 
     def __iter__(self) -> Iterator[None]:
-        """Two round trips to the target for each part of keys. Raises CannotFill after another `begin`."""
+        """Two round trips to the target for each part of keys. Raises what `require` does."""
         for server, chunk in _chunks(self._source):
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
                 for parts in scanned(server, _ask_part, some):

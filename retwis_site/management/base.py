@@ -51,7 +51,7 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
             yield connect()
     except (NotDone, StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
-    except KeyboardInterrupt:  # where Ctrl-C has no handler of `_signals_exit` yet
+    except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
 
 
@@ -149,13 +149,14 @@ def _progress_bar() -> Progress:
 
 @contextmanager
 def _signals_exit() -> Iterator[None]:
-    """Make SIGTERM and Ctrl-C raise SystemExit, so that the command stops its embedded server before it ends. Ctrl-C
-    does not end a command that ignores it, as one that a script starts with `&`."""
+    """Make SIGTERM raise SystemExit, so that the command stops its embedded server before it ends. Ctrl-C raises
+    KeyboardInterrupt as ever: `shell` goes on with the next line. It does not end a command that ignores it, as one
+    that a script starts with `&`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     ending = [signal.SIGTERM, *([] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGINT])]
-    before = {one: signal.signal(one, _exit) for one in ending}
+    before = {one: signal.signal(one, _end) for one in ending}
     try:
         yield
     finally:
@@ -163,8 +164,8 @@ def _signals_exit() -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def _exit(number: int, frame: FrameType | None) -> None:
-    raise_when_packed(SystemExit(128 + number), frame)
+def _end(number: int, frame: FrameType | None) -> None:
+    raise_when_packed(KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number), frame)
 
 
 class _Options(BaseCommand):

@@ -1,5 +1,6 @@
 """`manage.py collectstatic`: Django's command, which ends with one line where it may not write."""
 
+import errno
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,8 @@ class Command(CollectStatic):
         try:
             return super().handle(**options)
         except OSError as error:
+            if error.errno in (errno.EPIPE, errno.ENOSPC):  # perhaps of the output: `command_line.py` ends it
+                raise
             fix = "Set STATIC_DIR to a folder that the site may write."
             raise CommandError(
                 f"The static files cannot be put into {settings.STATIC_ROOT}: {error.strerror}. {fix}"

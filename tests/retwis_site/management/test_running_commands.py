@@ -136,7 +136,15 @@ def test_a_store_that_is_down_is_one_line_that_names_the_fix(tmp_path, command):
 
 
 @pytest.mark.parametrize(
-    "command", [("help",), ("user", "show", "alice"), ("site",), ("doctor", "--fail-on", "advice")], ids=" ".join
+    "command",
+    [
+        ("help",),
+        ("user", "show", "alice"),
+        ("site",),
+        ("doctor", "--fail-on", "advice"),
+        ("collectstatic", "--noinput", "--verbosity=2"),
+    ],
+    ids=" ".join,
 )
 @pytest.mark.real_server
 @pytest.mark.one_server
@@ -252,6 +260,22 @@ def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sen
             seeding.kill()
             if (left := embedded.recorded_pid()) is not None and embedded.is_embedded_server(left):
                 os.kill(left, signal.SIGKILL)
+
+
+@pytest.mark.real_server
+@pytest.mark.processes
+@pytest.mark.usefixtures("as_in_a_terminal")
+def test_in_the_shell_ctrl_c_ends_what_runs_and_not_the_shell(tmp_path):
+    code = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("the next line")
+"""
+    ended = manage("shell", "--verbosity=0", "-c", code, env=environment(tmp_path))
+    assert (ended.returncode, ended.stdout) == (0, "the next line\n")
 
 
 @pytest.mark.real_server
