@@ -2,13 +2,11 @@
 refuses its source or target, stays unfinished, and can be run again."""
 
 import contextlib
-from types import SimpleNamespace
 
 import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.jobs import lease
 from retwis_site.maintenance import filling
 from retwis_site.management.commands import db
 from retwis_site.store import keys, schema
@@ -17,11 +15,12 @@ from retwis_site.store.kinds import KINDS, kind_of
 from tests.support.command_output import refuses, said
 from tests.support.http.page_text import text_of
 from tests.support.maintenance.copied_sites import OtherStore, copy, keys_to_copy, make_site_with_every_key, ttls
+from tests.support.maintenance.stopped_runs import check_stopped_runs
 from tests.support.people import PASSWORD, register
 from tests.support.processes.processes import environment, manage
 from tests.support.stored_keys import everything
 from tests.support.stores import acl_users
-from tests.support.stores.seam import Killed, before_round_trip, each_moment, killed_before_write, stride
+from tests.support.stores.seam import Killed, each_moment, killed_before_write
 
 NOT_UTF_8 = b"caf\xe9 \xff\xfe\x00\r\n \xed\xa0\x80"  # official databases may hold such bytes
 
@@ -333,25 +332,12 @@ def test_a_copy_ends_when_another_has_begun(raw, source):
 def test_a_copy_that_was_stopped_changes_nothing_of_the_site_that_another_has_made(raw, source, monkeypatch):
     """Somebody stops it with Ctrl-Z at any moment, and runs it again elsewhere. Bob has a new password by then."""
     monkeypatch.setattr(filling, "AT_ONCE", 10)
-    clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
 
-    def run_another():
-        raw.delete("lease:filling")  # some seconds later
+    def another():
         copy(source)
         raw.hset("user:2", "password", "a new one")
-        clock.now += 60
-        return everything(raw)
 
-    for moment in each_moment(0, stride()):
-        for key in raw.keys():  # noqa: SIM118  a client, not a dict
-            raw.delete(key)
-        raw.set("next_user_id", schema.UNFINISHED)  # an earlier copy was killed
-        raw.set("post:77", "left")
-        with before_round_trip(moment, run_another) as whole, contextlib.suppress(CommandError):
-            copy(source)
-        assert whole in ([], [everything(raw)]), moment
-    assert moment > 20
+    check_stopped_runs(raw, monkeypatch, lambda: copy(source), another)
 
 
 @pytest.mark.parametrize("counter", ["next_user_id", "next_post_id"])

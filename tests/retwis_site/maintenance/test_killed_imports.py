@@ -1,18 +1,17 @@
 """An import that is killed anywhere completes when it is run again."""
 
 import contextlib
-from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs import lease
 from retwis_site.maintenance.filling import Filling
 from retwis_site.store import schema
 from retwis_site.store.client import connect
 from tests.support.command_output import doctor, refuses
 from tests.support.maintenance.site_files import export, import_
+from tests.support.maintenance.stopped_runs import check_stopped_runs
 from tests.support.people import register
 from tests.support.stored_keys import empty, everything
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip, stride
@@ -94,25 +93,14 @@ def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tm
 
 def test_a_run_that_was_stopped_changes_nothing_of_the_site_that_another_has_made(full_site, tmp_path, monkeypatch):
     """Somebody stops it with Ctrl-Z at any moment, and runs it again elsewhere. People use the site by then."""
-    path, clock = tmp_path / "site.jsonl", SimpleNamespace(now=0.0)
-    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    path = tmp_path / "site.jsonl"
     export(path)
 
-    def run_another():
-        full_site.delete("lease:filling", "lease:reindex")  # some seconds later
+    def another():
         import_(path)
         Posts(connect()).delete(1, 1)
-        clock.now += 60
-        return everything(full_site)
 
-    for moment in each_moment(0, stride()):
-        empty(full_site)
-        full_site.set("next_user_id", schema.UNFINISHED)  # an earlier run was killed
-        full_site.set("post:77", "left")
-        with before_round_trip(moment, run_another) as whole, contextlib.suppress(CommandError):
-            import_(path)
-        assert whole in ([], [everything(full_site)]), moment
-    assert moment > 20
+    check_stopped_runs(full_site, monkeypatch, lambda: import_(path), another)
 
 
 @pytest.mark.usefixtures("no_waiting")
